@@ -1,0 +1,81 @@
+"""Account name -> provider object, made at first use and remade when the accounts file changes."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from .errors import NotSupportedError
+from .paths import accounts_file
+from .provider import Provider
+from .registry import load
+from .settings import Account, Settings
+
+B = TypeVar("B", bound=Provider)
+
+
+class Accounts:
+    """The accounts of this user and one provider object for each.
+
+    Raises
+    ------
+    SettingsError : the accounts file has mistakes.
+    """
+
+    def __init__(self) -> None:
+        self._stamp: tuple[int, int] | None = None
+        self._settings = Settings.load()
+        self._stamp = _stamp()
+        self._providers: dict[str, Provider] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as the file has them now."""
+        if (now := _stamp()) != self._stamp:
+            self._settings, self._stamp = Settings.load(), now
+        return self._settings
+
+    def names(self) -> tuple[str, ...]:
+        """All account names, ``local`` first."""
+        return tuple(self.settings.accounts)
+
+    def account(self, name: str) -> Account:
+        """One account; raises `SettingsError` with the nearest name."""
+        return self.settings.account(name)
+
+    def provider_class(self, name: str) -> type[Provider]:
+        """The class behind an account."""
+        return load(self.account(name).provider)
+
+    def provider(self, name: str) -> Provider:
+        """The provider object of an account, the same at every call while its settings stay."""
+        account = self.account(name)
+        known = self._providers.get(name)
+        if known is None or known.account != account:
+            known = self._providers[name] = load(account.provider)(account)
+        return known
+
+    def able(self, name: str, base: type[B], ability: str) -> B:
+        """The provider of an account as one that has an ability.
+
+        Raises
+        ------
+        NotSupportedError : it lacks it; the provider's reason is the message.
+        """
+        provider = self.provider(name)
+        if isinstance(provider, base):
+            return provider
+        raise NotSupportedError(f"{name}: {provider.why_not(ability)}", provider=provider.name)
+
+    async def aclose(self) -> None:
+        """Close every provider."""
+        for provider in self._providers.values():
+            await provider.aclose()
+        self._providers.clear()
+
+
+def _stamp() -> tuple[int, int] | None:
+    try:
+        stat = accounts_file().stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -1,0 +1,124 @@
+"""Intent files: the authority on what was started, claimed by one atomic file creation.
+
+A claim says "this name, under this identity, is taken by this order". It exists before the first byte of a
+request leaves and is released when the order was refused, was closed by the user, or its cluster is proven
+gone. The journal's tables are rebuilt from these files when the database is lost.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from .errors import JournalError
+from .models import Order, Verb
+from .paths import make_private, sync_folder, write_durably, write_new
+
+_KEPT_RELEASED = 2000
+
+
+def claim_key(order: Order) -> str:
+    """What an order claims: the name for a create, cluster and name for a submit, the cluster for the rest."""
+    subject = order.name if order.verb in (Verb.CREATE, Verb.SUBMIT) else ""
+    text = "\0".join((order.identity_key, order.verb, order.target_id or "", subject))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class Claims:
+    """The folder of intent files. All methods block for a disk write or two; call them off the event loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._live = folder / "intents"
+        self._released = folder / "intents" / "released"
+
+    def claim(self, order: Order) -> Order:
+        """Claim the order's name; returns the order that holds it: this one, or the one that was first.
+
+        Raises
+        ------
+        JournalError : the claim cannot be made durable, so nothing may be sent.
+        """
+        path = self._path(order)
+        try:
+            make_private(self._released.parent)
+            make_private(self._released)
+            scratch = path.with_name(f".{order.order_id}.new")
+            write_new(scratch, _to_bytes(order))
+            try:
+                _link(scratch, path)
+            except FileExistsError:
+                holder = self._read(path)
+                return holder if holder is not None else self.claim(order)
+            finally:
+                scratch.unlink(missing_ok=True)
+            sync_folder(path.parent)
+        except OSError as exc:
+            raise JournalError(
+                f"The intent cannot be written to {path.parent} ({exc.strerror}), so nothing was sent.",
+                hint="Make room there or make it writable, then run it again.",
+            ) from exc
+        return order
+
+    def update(self, order: Order) -> None:
+        """Record what became of a claimed order (durable before return)."""
+        write_durably(self._path(order), _to_bytes(order))
+
+    def release(self, order: Order) -> None:
+        """Give the name back; the file is kept among the released ones as a record."""
+        path = self._path(order)
+        held = self._read(path)
+        if held is None or held.order_id != order.order_id:
+            return
+        write_durably(path, _to_bytes(order))
+        os.replace(path, self._released / f"{order.order_id}.json")
+        sync_folder(path.parent)
+        self._forget_old()
+
+    def holder(self, order: Order) -> Order | None:
+        """The order that holds the claim `order` would need, if any."""
+        return self._read(self._path(order))
+
+    def all(self) -> Iterator[Order]:
+        """Every claim that is held now."""
+        for path in sorted(self._live.glob("*.json")):
+            order = self._read(path)
+            if order is not None:
+                yield order
+
+    def _path(self, order: Order) -> Path:
+        return self._live / f"{claim_key(order)}.json"
+
+    def _read(self, path: Path) -> Order | None:
+        try:
+            return Order.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as exc:
+            raise JournalError(
+                f"The intent file {path} cannot be understood; what it ordered may exist.",
+                hint="Look at the provider's own list, then move the file away.",
+            ) from exc
+
+    def _forget_old(self) -> None:
+        files = sorted(self._released.glob("*.json"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-_KEPT_RELEASED]:
+            file.unlink(missing_ok=True)
+
+
+def _to_bytes(order: Order) -> bytes:
+    return order.model_dump_json(indent=1).encode()
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give `source` the name `target` unless that exists; where links are missing, an exclusive open does it."""
+    try:
+        os.link(source, target)
+    except OSError as exc:
+        if exc.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
+            raise
+        write_new(target, source.read_bytes())

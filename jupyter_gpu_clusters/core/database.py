@@ -1,0 +1,259 @@
+"""One SQLite file shared by every kernel and the Jupyter server of one user.
+
+Short transactions on one connection, guarded by a lock, retried while another process writes. WAL only where
+the file system is known to be local. A database of a newer release is refused; one that is truly corrupt is set
+aside under a lock file and started anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from .errors import JournalBusyError, JournalError, JournalVersionError
+from .paths import make_private
+
+T = TypeVar("T")
+
+SCHEMA_VERSION = 1
+BUSY_AFTER_S = 5.0
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE orders (
+    order_id TEXT PRIMARY KEY, identity TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL);
+CREATE INDEX orders_by_state ON orders (state, identity);
+CREATE TABLE clusters (
+    identity TEXT NOT NULL, cluster_id TEXT NOT NULL, phase TEXT NOT NULL, snapshot TEXT NOT NULL,
+    missed INTEGER NOT NULL DEFAULT 0, changed_at TEXT NOT NULL, PRIMARY KEY (identity, cluster_id));
+CREATE TABLE workloads (
+    identity TEXT NOT NULL, cluster_id TEXT NOT NULL, workload_id TEXT NOT NULL, phase TEXT NOT NULL,
+    snapshot TEXT NOT NULL, changed_at TEXT NOT NULL, PRIMARY KEY (identity, cluster_id, workload_id));
+CREATE TABLE looks (
+    identity TEXT PRIMARY KEY, observed_at TEXT, is_complete INTEGER NOT NULL DEFAULT 1,
+    not_seen TEXT NOT NULL DEFAULT '[]', failure TEXT);
+CREATE TABLE transitions (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, identity TEXT NOT NULL, kind TEXT NOT NULL,
+    object_id TEXT NOT NULL, name TEXT NOT NULL, before TEXT, after TEXT NOT NULL, detail TEXT);
+CREATE TABLE leases (
+    identity TEXT PRIMARY KEY, epoch INTEGER NOT NULL, holder TEXT NOT NULL, beat INTEGER NOT NULL,
+    pokes INTEGER NOT NULL DEFAULT 0);
+"""
+
+_LOCAL_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay"})
+
+
+class Database:
+    """The file, its connection and its transactions. Methods block; call them off the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self.writes = 0
+
+    def close(self) -> None:
+        """Close the connection; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` against a consistent view of the file."""
+        return self._guarded(work)
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in one immediate transaction; all of it happens or none.
+
+        Raises
+        ------
+        JournalBusyError : another process held the file for more than 5 s.
+        JournalVersionError : a newer release wrote the file.
+        JournalError : it cannot be written (full disk, read-only folder).
+        """
+
+        def transaction(connection: sqlite3.Connection) -> T:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+        result = self._guarded(transaction)
+        self.writes += 1
+        return result
+
+    def change_mark(self) -> tuple[int, int]:
+        """Two numbers that differ from their last values when anybody has written meanwhile."""
+        version = self._guarded(lambda connection: connection.execute("PRAGMA data_version").fetchone()[0])
+        return int(version), self.writes
+
+    def _guarded(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock, _plain_errors(self.path):
+            try:
+                return work(self._open())
+            except sqlite3.DatabaseError as exc:
+                if not _is_corrupt(exc):
+                    raise
+                self.close()
+                _set_aside(self.path)
+                return work(self._open())
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None and _file_id(self.path) == self._file:
+            return self._connection
+        self.close()
+        make_private(self.path.parent)
+        connection = _connect(self.path)
+        try:
+            _migrate(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._file = connection, _file_id(self.path)
+        return connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, timeout=BUSY_AFTER_S, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    try:
+        _version(connection, path)
+        connection.execute(f"PRAGMA journal_mode = {'WAL' if _is_on_local_disk(path) else 'DELETE'}")
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection, path) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if _version(connection, path) == 0:
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO meta VALUES ('journal_id', ?)", (os.urandom(4).hex(),))
+        connection.execute("INSERT INTO meta VALUES ('salt', ?)", (os.urandom(16).hex(),))
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise JournalVersionError(
+            f"The journal {path} was written by a newer release (its format is {version}, this one knows "
+            f"{SCHEMA_VERSION}); it was left untouched and nothing was sent.",
+            hint="Upgrade here (pip install --upgrade jupyter-gpu-clusters) and restart kernel and server.",
+        )
+    return version
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _is_corrupt(exc: sqlite3.DatabaseError) -> bool:
+    return exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a corrupt file with its side files; whoever comes second finds the new file in place."""
+    with _locked(path.with_suffix(".lock")):
+        if _opens(path):
+            return
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            side = path.with_name(path.name + suffix)
+            if side.exists():
+                side.rename(path.with_name(f"{path.stem}.corrupt-{stamp}{path.suffix}{suffix}"))
+
+
+def _opens(path: Path) -> bool:
+    connection = sqlite3.connect(path, timeout=BUSY_AFTER_S)
+    try:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+    except sqlite3.DatabaseError as exc:
+        if not _is_corrupt(exc):
+            raise
+        return False
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + BUSY_AFTER_S
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise JournalBusyError(f"Another process is repairing the journal {path}.") from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    """SQLite's and the system's words as sentences of ours."""
+    try:
+        yield
+    except (sqlite3.OperationalError, sqlite3.DatabaseError) as exc:
+        code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise JournalBusyError(
+                f"Another process holds the journal {path} for more than {BUSY_AFTER_S:.0f} s; nothing was changed.",
+                hint="Run it again; if it stays so, stop the process that holds the file.",
+            ) from exc
+        raise JournalError(
+            f"The journal {path} cannot be used ({exc}); nothing that costs was sent.",
+            hint="Make room on that disk or make the folder writable, then run it again.",
+        ) from exc
+    except OSError as exc:
+        raise JournalError(
+            f"The journal {path} cannot be used ({exc.strerror}); nothing that costs was sent.",
+            hint="Make room on that disk or make the folder writable, then run it again.",
+        ) from exc
+
+
+def _is_on_local_disk(path: Path) -> bool:
+    """Whether the file system is one that is known to be local; unknown is "no"."""
+    try:
+        mounts = _mounts(Path("/proc/self/mounts").read_text())
+    except OSError:
+        return False
+    folder = path.parent.resolve()
+    best = max((point for point in mounts if folder.is_relative_to(point)), key=lambda p: len(p.parts), default=None)
+    return best is not None and mounts[best] in _LOCAL_FILE_SYSTEMS
+
+
+def _mounts(text: str) -> Mapping[Path, str]:
+    rows = (line.split() for line in text.splitlines())
+    return {Path(row[1].replace("\\040", " ")): row[2] for row in rows if len(row) > 2}

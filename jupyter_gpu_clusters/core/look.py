@@ -1,0 +1,72 @@
+"""One look at a provider: open orders resolved, everything listed, all of it recorded."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from anyio import to_thread
+
+from .errors import GpuClustersError
+from .journal import Journal
+from .models import Cluster, ClusterPhase, Failure, Listing, Order, Verb, Workload
+from .orders import Orders
+from .provider import CreatesClusters, Provider, RunsWorkloads
+
+
+def failure_of(exc: GpuClustersError) -> Failure:
+    """An error as data."""
+    return Failure(message=exc.message, hint=exc.hint, code=exc.code)
+
+
+async def look(provider: Provider, journal: Journal, orders: Orders, *, epoch: int | None = None) -> None:
+    """Read everything one identity has and record it.
+
+    With `epoch` the result is recorded only while that lease is held, and unconfirmed deletes are sent again.
+
+    Raises
+    ------
+    GpuClustersError : the provider could not be read; nothing that was known is dropped.
+    LeaseLostError : another process polls this identity now.
+    """
+    identity = (await provider.identity()).key
+    await to_thread.run_sync(journal.restore_orders)
+    for order in await to_thread.run_sync(journal.open_orders, identity):
+        if order.verb is not Verb.DELETE:
+            await orders.resolve(provider, order)
+        elif epoch is not None and orders.is_retry_due(order):
+            await resume_delete(provider, journal, orders, order)
+    clusters = await provider.list_clusters()
+    workloads = await _list_workloads(provider, clusters)
+    record = partial(journal.record_look, identity, clusters, workloads, epoch=epoch)
+    for cluster in await to_thread.run_sync(record):
+        await forget(journal, orders, identity, cluster, "It vanished without a delete from here.")
+
+
+async def resume_delete(provider: Provider, journal: Journal, orders: Orders, order: Order) -> None:
+    """Send a wish to delete again (deletes are repeatable) until the provider proves that nothing is left."""
+    if not isinstance(provider, CreatesClusters) or order.target_id is None:
+        return
+    cluster = await to_thread.run_sync(journal.cluster, order.identity_key, order.target_id)
+    if cluster is None:
+        return
+    try:
+        answer = await orders.send(order, partial(provider.delete_cluster, cluster, order))
+    except GpuClustersError:
+        return
+    if answer.answer == "absent":
+        await forget(journal, orders, order.identity_key, cluster, "Deleted.")
+
+
+async def forget(journal: Journal, orders: Orders, identity: str, cluster: Cluster, detail: str) -> None:
+    """A cluster is proven gone: record it and free its name."""
+    await to_thread.run_sync(journal.drop_cluster, identity, cluster, detail)
+    order = await to_thread.run_sync(journal.order, cluster.order_id or "")
+    if order is not None:
+        await orders.free(order)
+
+
+async def _list_workloads(provider: Provider, clusters: Listing[Cluster]) -> Listing[Workload]:
+    usable = [c for c in clusters.items if c.phase not in (ClusterPhase.DELETING, ClusterPhase.DELETED)]
+    if not isinstance(provider, RunsWorkloads):
+        return Listing[Workload](items=())
+    return await provider.list_workloads(usable)

@@ -1,0 +1,223 @@
+"""The life of a write that must not happen twice: claimed, sent once, its outcome recorded or left open.
+
+From claim to recorded answer a write runs in a task of its own, so that an interrupt ends the wait and not the
+request. Every outcome starts as open; only a refusal that the provider calls definite, or proof, closes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from anyio import to_thread
+
+from .errors import GpuClustersError, JournalError, OutcomeUnknownError, ProviderError
+from .journal import Journal
+from .models import Cluster, Lookup, Order, OrderState, Plan, Verb, Workload
+from .processes import is_dead, this_process
+from .provider import CreatesClusters, Provider, RunsWorkloads, ScalesClusters, Search
+
+T = TypeVar("T")
+
+SETTLE_WAIT_S = 120.0
+_CLOSE_GRACE_S = 10.0
+
+
+class Orders:
+    """Orders of one process, on one event loop."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._sending: set[asyncio.Task[object]] = set()
+        self._retries: dict[str, tuple[float, float]] = {}
+
+    def is_retry_due(self, order: Order) -> bool:
+        """Whether a repeatable write (a delete) should be sent again now; the gaps grow from 5 s to 300 s."""
+        now = asyncio.get_running_loop().time()
+        due_at, gap = self._retries.get(order.order_id, (now, 5.0))
+        if now < due_at:
+            return False
+        self._retries[order.order_id] = (now + gap, min(gap * 2, 300.0))
+        return True
+
+    async def aclose(self) -> None:
+        """Give running requests a moment to record their answers."""
+        if self._sending:
+            await asyncio.wait(self._sending, timeout=_CLOSE_GRACE_S)
+
+    async def place(self, plan: Plan) -> tuple[Order, bool]:
+        """Make the intent durable; returns the order that holds the name and whether it is a new one.
+
+        Raises
+        ------
+        JournalError : no durable intent, so nothing may be sent.
+        """
+        return await to_thread.run_sync(self._place, plan)
+
+    def _place(self, plan: Plan) -> tuple[Order, bool]:
+        order = self._new_order(plan)
+        holder = self._journal.claims.claim(order)
+        if holder.order_id != order.order_id:
+            return holder, False
+        try:
+            self._journal.put_order(order)
+        except JournalError:
+            self._journal.claims.release(order)
+            raise
+        return order, True
+
+    def _new_order(self, plan: Plan) -> Order:
+        order_id = base64.b32encode(os.urandom(10)).decode().lower()
+        return Order(
+            order_id=order_id,
+            verb=plan.verb,
+            provider=plan.provider,
+            account=plan.account,
+            identity_key=plan.identity_key,
+            name=plan.name,
+            remote_name=plan.name,
+            mark=f"{self._journal.journal_id()}-{order_id}",
+            idempotency_key=order_id,
+            spec_digest=plan.spec_digest,
+            shown=plan.shown,
+            target_id=plan.target_id,
+            sender=this_process(),
+        )
+
+    async def send(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
+        """Send a placed order once; cancelling the caller does not cancel the request.
+
+        Raises
+        ------
+        ProviderError : a definite refusal; the order is closed.
+        OutcomeUnknownError : anything else; the order stays open.
+        """
+        task = asyncio.ensure_future(self._complete(order, request))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
+
+    async def _complete(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
+        try:
+            result = await request()
+        except ProviderError as exc:
+            if exc.is_definite:
+                await self._finish(order, OrderState.REFUSED, (), exc.message)
+                raise
+            raise await self._leave_open(order, exc, exc.ids) from exc
+        except Exception as exc:
+            raise await self._leave_open(order, exc, ()) from exc
+        try:
+            await self._record(order, result)
+        except JournalError as exc:
+            raise OutcomeUnknownError(
+                f"{order.verb} {order.name!r} was answered ({_describe(result)}), but the answer could not be "
+                f"recorded: {exc.message}",
+                hint="Do not order it again; make room, then run %cluster_recover.",
+                provider=order.provider,
+            ) from exc
+        return result
+
+    async def _record(self, order: Order, result: object) -> None:
+        match result:
+            case Cluster():
+                await self._finish(order, OrderState.DONE, (result.cluster_id,), None)
+                await to_thread.run_sync(self._journal.put_cluster, order.identity_key, result)
+                if order.verb is not Verb.CREATE:
+                    await self.free(order)
+            case Workload():
+                await self._finish(order, OrderState.DONE, (result.workload_id,), None)
+                await to_thread.run_sync(self._journal.put_workload, order.identity_key, result)
+            case Lookup(answer="absent"):
+                await self._finish(order, OrderState.DONE, (), None)
+                await self.free(order)
+            case Lookup():
+                await self._finish(order, OrderState.OPEN, (), result.reason)
+            case _:
+                raise TypeError(f"unexpected answer {type(result).__name__}")
+
+    async def _leave_open(self, order: Order, exc: Exception, ids: tuple[str, ...]) -> OutcomeUnknownError:
+        text = exc.message if isinstance(exc, GpuClustersError) else f"{type(exc).__name__}: {exc}"
+        try:
+            await self._finish(order, OrderState.OPEN, ids, text)
+        except JournalError as failure:
+            text += f" The journal could not record that: {failure.message}"
+        return OutcomeUnknownError(
+            f"No usable answer to {order.verb} {order.name!r}: {text}",
+            hint="It may exist. Do not order it again; run %cluster_recover, which only looks.",
+            provider=order.provider,
+        )
+
+    async def _finish(self, order: Order, state: OrderState, ids: tuple[str, ...], note: str | None) -> Order:
+        done = order.model_copy(update={"state": state, "remote_ids": ids or order.remote_ids, "note": note})
+        await to_thread.run_sync(self._journal.finish_order, done)
+        return done
+
+    async def free(self, order: Order) -> None:
+        """Its work is over: give the name back."""
+        latest = await to_thread.run_sync(self._journal.order, order.order_id)
+        await to_thread.run_sync(self._journal.release, latest or order)
+
+    async def close(self, order: Order, note: str) -> Order:
+        """Close an order for good, by proof or by the user's statement."""
+        return await self._finish(order, OrderState.CLOSED, (), note)
+
+    async def settled(self, order: Order) -> Order | None:
+        """Wait while another process still sends this order; ``None`` when the name is free again.
+
+        Bounded: after 120 s, or when the sender is proven dead, the order is returned as it is.
+        """
+        deadline = asyncio.get_running_loop().time() + SETTLE_WAIT_S
+        while True:
+            holder = await to_thread.run_sync(self._journal.claims.holder, order)
+            if holder is None or holder.order_id != order.order_id:
+                return None
+            late = asyncio.get_running_loop().time() > deadline
+            if not holder.state.is_open or holder.note or is_dead(holder.sender) or late:
+                return holder
+            await asyncio.sleep(0.25)
+
+    async def resolve(self, provider: Provider, order: Order) -> Order:
+        """Find out by reading only what became of an open order whose sender is gone or gave up.
+
+        Found: adopted. Proven not to have happened: closed. Otherwise "not seen", and it stays.
+        """
+        if not is_dead(order.sender) and order.note is None:
+            return order
+        search = await self._search(provider, order)
+        found: tuple[Cluster | Workload, ...] = search.found or search.workloads
+        if len(found) == 1:
+            await self._record(order, found[0])
+            return order.model_copy(update={"state": OrderState.DONE})
+        if search.never_happened:
+            return await self.close(order, search.reason or "It never happened.")
+        note = search.reason or "The provider does not show it; it may still appear."
+        if order.state is OrderState.NOT_SEEN and order.note == note:
+            return order
+        return await self._finish(order, OrderState.NOT_SEEN, (), note)
+
+    async def _search(self, provider: Provider, order: Order) -> Search:
+        if order.verb is Verb.CREATE and isinstance(provider, CreatesClusters):
+            return await provider.find_created(order)
+        if order.verb is Verb.SCALE and isinstance(provider, ScalesClusters):
+            return await provider.find_scaled(order)
+        if order.verb is Verb.SUBMIT and isinstance(provider, RunsWorkloads):
+            cluster = await provider.get_cluster(order.target_id or "")
+            if cluster.item is not None:
+                return await provider.launcher(cluster.item).find_submitted(order)
+            return Search(never_happened=cluster.answer == "absent", reason="Its cluster is gone.")
+        return Search(reason="This provider cannot look for it.")
+
+
+def _describe(result: object) -> str:
+    match result:
+        case Cluster():
+            return f"cluster {result.cluster_id}"
+        case Workload():
+            return f"workload {result.workload_id}"
+        case _:
+            return "done"

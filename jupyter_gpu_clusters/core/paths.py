@@ -1,0 +1,57 @@
+"""Where things lie on disk: one folder for data, one for settings, both inside Jupyter's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir
+
+_FOLDER = "jupyter_gpu_clusters"
+
+
+def data_dir() -> Path:
+    """The folder of journal, intent files and local clusters (``JUPYTER_DATA_DIR`` moves it)."""
+    return Path(jupyter_data_dir()) / _FOLDER
+
+
+def accounts_file() -> Path:
+    """The accounts file (``JUPYTER_CONFIG_DIR`` moves it). It need not exist."""
+    return Path(jupyter_config_dir()) / _FOLDER / "accounts.toml"
+
+
+def make_private(folder: Path) -> Path:
+    """Create `folder` with mode 0700 (parents as the system likes) and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+    return folder
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable (``fsync`` of the directory)."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace `path` by a complete, durable, private (0600) file, or leave it as it was."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        write_new(scratch, data)
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Create a private file that must not exist yet; its content is durable, its name not yet."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

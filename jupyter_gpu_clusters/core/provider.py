@@ -1,0 +1,227 @@
+"""What a provider promises.
+
+Renting nodes and running work are two jobs, so there are two small protocols: a `Provider` and the
+`Launcher` it hands out for a cluster. What a provider can do beyond listing is said by extra base
+classes; ``abilities_of`` derives the table of who can what from them, and ``Provider.why_not`` has the
+reason for the rest (the tooltip of a greyed control).
+
+A write takes a `Plan` and an `Order` and nothing else, so dry run, consent, journal and safe retry are
+one path for every provider. An adapter raises `ProviderError` with ``is_definite`` only for refusals its
+contract lists as certain; every other failure leaves the order open.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import BaseModel
+
+from .models import (
+    AccountStatus,
+    CancelReport,
+    Cluster,
+    Frozen,
+    Listing,
+    LogChunk,
+    Lookup,
+    Offer,
+    Order,
+    Plan,
+    Workload,
+)
+
+if TYPE_CHECKING:
+    from .settings import Account
+
+
+class RemoteIdentity(Frozen):
+    """Whom a provider speaks to and as whom.
+
+    Rows of the journal are keyed by it, so a changed key, project or base URL can never "prove" that
+    something is absent. ``credential`` is a salted HMAC, never the secret; ``scope`` is the workspace,
+    project and location in the provider's own words.
+    """
+
+    provider: str
+    origin: str
+    scope: str = ""
+    credential: str = ""
+
+    @property
+    def key(self) -> str:
+        """One string for the four parts."""
+        return "|".join((self.provider, self.origin, self.scope, self.credential))
+
+
+class Search(Frozen):
+    """What looking for the result of an order showed.
+
+    ``never_happened`` is true only with proof (for example: the sender is dead and the service has no
+    way to commit later); a listing without it is not proof.
+    """
+
+    found: tuple[Cluster, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    never_happened: bool = False
+    reason: str | None = None
+
+
+class Provider(ABC):
+    """Required of every provider. The constructor does no I/O and cannot fail."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    reasons: ClassVar[Mapping[str, str]] = {}
+    poll_transition_s: ClassVar[float] = 3.0
+    poll_steady_s: ClassVar[float] = 15.0
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+
+    @abstractmethod
+    async def identity(self) -> RemoteIdentity:
+        """Whom this account speaks to. No write is done under another identity than the plan's."""
+
+    @abstractmethod
+    async def check_account(self) -> AccountStatus:
+        """Whether the account works; a wrong key is an answer here, not an exception."""
+
+    @abstractmethod
+    async def list_clusters(self) -> Listing[Cluster]:
+        """Everything the identity can see, whoever created it. All pages, one look."""
+
+    @abstractmethod
+    async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
+        """One cluster, fresh. "Absent" and "cannot tell" are different answers."""
+
+    async def aclose(self) -> None:
+        """Give back connections. Called once; nothing is used afterwards."""
+
+    def why_not(self, ability: str) -> str:
+        """The reason this provider lacks an ability, in one sentence."""
+        return self.reasons.get(ability, f"{self.title} offers no way to do that.")
+
+
+class ListsOffers(Provider):
+    """The provider can say what may be rented now."""
+
+    @abstractmethod
+    async def list_offers(self) -> Listing[Offer]:
+        """What can be rented now, unfiltered."""
+
+
+class CreatesClusters(Provider):
+    """The provider rents clusters and ends them."""
+
+    spec_model: ClassVar[type[BaseModel]]
+
+    @abstractmethod
+    async def plan_cluster(self, name: str, spec: BaseModel, digest: str) -> Plan:
+        """Check everything that can be checked and freeze the request.
+
+        Raises
+        ------
+        SpecError : with every problem found, not the first.
+        """
+
+    @abstractmethod
+    async def create_cluster(self, plan: Plan, order: Order) -> Cluster:
+        """Send the plan once. Any exception that is not definite leaves the order open."""
+
+    @abstractmethod
+    async def find_created(self, order: Order) -> Search:
+        """Look for what an order made. Reads only."""
+
+    @abstractmethod
+    async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
+        """End the cluster and its cost. "absent" only with proof; calm when it is already gone."""
+
+
+class ScalesClusters(Provider):
+    """The provider can change the number of nodes."""
+
+    @abstractmethod
+    async def plan_scale(self, cluster: Cluster, nodes: int, digest: str) -> Plan:
+        """``nodes`` is the wanted total, not a difference."""
+
+    @abstractmethod
+    async def scale_cluster(self, plan: Plan, order: Order) -> Cluster:
+        """Send the plan once."""
+
+    @abstractmethod
+    async def find_scaled(self, order: Order) -> Search:
+        """Look whether a scale order took effect. Reads only."""
+
+
+class RunsWorkloads(Provider):
+    """Work can be started on the provider's clusters."""
+
+    workload_model: ClassVar[type[BaseModel]]
+
+    @abstractmethod
+    def launcher(self, cluster: Cluster) -> Launcher:
+        """The launcher of one cluster; cheap, does no I/O."""
+
+    @abstractmethod
+    async def list_workloads(self, clusters: Sequence[Cluster]) -> Listing[Workload]:
+        """The workloads of all these clusters in as few looks as the service allows."""
+
+
+class Launcher(ABC):
+    """How a command becomes ranks on the nodes of one cluster."""
+
+    @abstractmethod
+    async def plan_workload(self, name: str, spec: BaseModel, digest: str) -> Plan:
+        """Check and freeze; see `CreatesClusters.plan_cluster`."""
+
+    @abstractmethod
+    async def submit_workload(self, plan: Plan, order: Order) -> Workload:
+        """Start it: all nodes or none. A workload that could not start is returned as failed, with the reason."""
+
+    @abstractmethod
+    async def find_submitted(self, order: Order) -> Search:
+        """Look for what an order started. Reads only."""
+
+    @abstractmethod
+    async def get_workload(self, workload_id: str) -> Lookup[Workload]:
+        """One workload, fresh."""
+
+    @abstractmethod
+    async def cancel_workload(self, workload_id: str) -> CancelReport:
+        """End every process on every node; calm when it has already ended."""
+
+    @abstractmethod
+    def stream_logs(
+        self,
+        workload_id: str,
+        *,
+        ranks: Sequence[int] | None = None,
+        offsets: Mapping[int, int] | None = None,
+        tail_lines: int | None = None,
+        follow: bool = False,
+    ) -> AsyncIterator[LogChunk]:
+        """Output of the ranks.
+
+        Parameters
+        ----------
+        ranks : which ranks, all by default.
+        offsets : rank -> byte position to start from (default 0); takes precedence over `tail_lines`.
+        tail_lines : start with the last so many lines of each rank.
+        follow : go on until the workload has ended and everything written was delivered.
+        """
+
+
+ABILITIES: Mapping[str, type[Provider]] = {
+    "offers": ListsOffers,
+    "create": CreatesClusters,
+    "delete": CreatesClusters,
+    "scale": ScalesClusters,
+    "workloads": RunsWorkloads,
+}
+
+
+def abilities_of(provider: type[Provider]) -> frozenset[str]:
+    """What a provider class can do beyond the required part, derived from its bases."""
+    return frozenset(name for name, base in ABILITIES.items() if issubclass(provider, base))

@@ -1,0 +1,1 @@
+"""The providers, one folder each; reached only through ``core.registry``."""
