@@ -36,3 +36,9 @@ def stay_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", only_loopback)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of async tests (the marker ``anyio``): the one that the bridge and Jupyter use."""
+    return "asyncio"

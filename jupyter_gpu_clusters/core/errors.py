@@ -77,6 +77,9 @@ class GpuClustersError(Exception):
         self.provider = provider
         self.problems = tuple(problems)
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def lines(self) -> list[str]:
         """The whole error as a person reads it: message, problems, hint."""
         out = [self.message, *(f"  {problem}" for problem in self.problems)]

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from anyio import to_thread
 
 from .errors import AuthError, GpuClustersError, JournalError
-from .journal import Journal, Lease, LeaseLostError
+from .journal import Journal, Lease
 from .look import failure_of, look
 from .orders import Orders
 from .processes import this_process
 from .provider import Provider
+from .rows import LeaseLostError
 
 LEASE_LIFE_S = 10.0
 _BEAT_S = 2.5

@@ -91,6 +91,9 @@ class Watching:
                 if time.monotonic() - poked_at > _POKE_S:
                     await to_thread.run_sync(self._journal.poke, poke)
                     poked_at = time.monotonic()
+            for task in self._tasks.values():
+                if task.done():
+                    task.result()
             now = await to_thread.run_sync(self._journal.database.change_mark)
             if now != mark:
                 mark = now

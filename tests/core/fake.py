@@ -143,4 +143,3 @@ class FakeAccounts(Accounts):
 
     def provider(self, name: str) -> Provider:
         return self._fake
-

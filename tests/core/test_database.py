@@ -91,7 +91,7 @@ def test_a_corrupt_journal_is_set_aside_and_orders_come_back_from_their_files(tm
     journal.database.path.write_bytes(rubbish)
     journal.restore_orders()
     assert journal.open_orders() == [order]
-    aside = [path for path in tmp_path.glob("journal.corrupt-*.sqlite")]
+    aside = list(tmp_path.glob("journal.corrupt-*.sqlite"))
     assert [path.read_bytes() for path in aside] == [rubbish]
     assert any(aside[0].name in notice for notice in journal.notices())
     journal.close()

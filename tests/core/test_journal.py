@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_gpu_clusters.core.journal import Journal, LeaseLostError
+from jupyter_gpu_clusters.core.journal import Journal
 from jupyter_gpu_clusters.core.models import (
     Cluster,
     ClusterPhase,
@@ -17,6 +17,7 @@ from jupyter_gpu_clusters.core.models import (
     WorkloadPhase,
     utc_now,
 )
+from jupyter_gpu_clusters.core.rows import LeaseLostError
 
 from . import make
 

@@ -23,11 +23,6 @@ from .fake import Books, FakeAccounts, FakeProvider
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Follower:
     """A process that follows: its own service over the shared folder and books."""
 

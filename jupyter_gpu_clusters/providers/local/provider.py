@@ -32,7 +32,6 @@ from ...core.paths import data_dir
 from ...core.processes import is_dead
 from ...core.provider import (
     CreatesClusters,
-    Launcher,
     ListsOffers,
     RemoteIdentity,
     RunsWorkloads,
@@ -41,7 +40,7 @@ from ...core.provider import (
 )
 from ...core.settings import Account, Settings
 from ...launch.hosts import LocalHost
-from ...launch.ranks import RankNode, RanksLauncher
+from ...launch.ranks import RankNode, RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
 from .machine import Machine, inspect
 from .spec import NAME_PATTERN, NAME_RULE, LocalSpec
@@ -257,11 +256,8 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
 
     # Workloads
 
-    def launcher(self, cluster: Cluster) -> Launcher:
+    def launcher(self, cluster: Cluster) -> RanksLauncher:
         """The ranks launcher over this cluster's node folders."""
-        return self._ranks(cluster)
-
-    def _ranks(self, cluster: Cluster) -> RanksLauncher:
         folder = self._store.root / cluster.name / "nodes"
         return RanksLauncher(
             provider=self.name,
@@ -288,12 +284,10 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
         )
 
     async def list_workloads(self, clusters: Sequence[Cluster]) -> Listing[Workload]:
-        """One status command per cluster, none for an empty one."""
+        """One status command for all clusters together."""
         started = utc_now()
-        items: list[Workload] = []
-        for cluster in clusters:
-            items += (await self._ranks(cluster).list_workloads()).items
-        return Listing[Workload](items=tuple(items), observed_at=started)
+        listing = await list_all_workloads([self.launcher(cluster) for cluster in clusters])
+        return listing.model_copy(update={"observed_at": started})
 
     # Shapes
 

@@ -1,0 +1,189 @@
+"""How snapshots, orders and looks become rows of the journal's database, inside somebody else's transaction."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime
+
+from .errors import JournalError
+from .models import Cluster, Listing, Order, Transition, Workload, WorkloadPhase, utc_now
+
+GONE_AFTER_MISSES = 2
+_KEPT_TRANSITIONS = 100_000
+_KEPT_ENDED_WORKLOADS = 500
+
+
+class LeaseLostError(JournalError):
+    """Another process has taken over the polling; what was read is dropped."""
+
+
+@functools.lru_cache(maxsize=20_000)
+def read_cluster(text: str) -> Cluster:
+    return Cluster.model_validate_json(text)
+
+
+@functools.lru_cache(maxsize=20_000)
+def read_workload(text: str) -> Workload:
+    return Workload.model_validate_json(text)
+
+
+def read_order(text: str) -> Order:
+    return Order.model_validate_json(text)
+
+
+def read_transition(row: sqlite3.Row) -> Transition:
+    return Transition(
+        seq=row["seq"],
+        at=datetime.fromisoformat(row["at"]),
+        identity_key=row["identity"],
+        kind=row["kind"],
+        object_id=row["object_id"],
+        name=row["name"],
+        before=row["before"],
+        after=row["after"],
+        detail=row["detail"],
+    )
+
+
+def submitted_key(workload: Workload) -> str:
+    return workload.submitted_at.isoformat() if workload.submitted_at else ""
+
+
+def put_orders(c: sqlite3.Connection, orders: Iterable[Order]) -> None:
+    for order in orders:
+        put_order(c, order)
+
+
+def put_order(c: sqlite3.Connection, order: Order) -> None:
+    before = c.execute("SELECT state FROM orders WHERE order_id = ?", (order.order_id,)).fetchone()
+    c.execute(
+        "INSERT INTO orders VALUES (?1, ?2, ?3, ?4) ON CONFLICT (order_id) DO UPDATE SET state = ?3, body = ?4",
+        (order.order_id, order.identity_key, order.state, order.model_dump_json()),
+    )
+    old = before["state"] if before else None
+    if old != order.state:
+        text = f"{order.verb} {order.state}"
+        _add_transition(c, order.identity_key, "order", order.order_id, order.name, old, text, order.note)
+
+
+def put_cluster(
+    c: sqlite3.Connection, identity: str, cluster: Cluster, detail: str | None, seen_at: datetime | None = None
+) -> None:
+    known = c.execute("SELECT 1 FROM orders WHERE order_id = ?", (cluster.order_id or "",)).fetchone()
+    cluster = cluster.model_copy(update={"created_here": known is not None})
+    text = cluster.model_dump_json()
+    key = (identity, cluster.cluster_id)
+    old = c.execute("SELECT * FROM clusters WHERE identity = ? AND cluster_id = ?", key).fetchone()
+    if old and (_is_newer(old, seen_at) or (old["snapshot"] == text and old["missed"] == 0)):
+        return
+    c.execute(
+        "INSERT INTO clusters VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (identity, cluster_id) "
+        "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, changed_at = ?5",
+        (*key, cluster.phase, text, utc_now().isoformat()),
+    )
+    before = old["phase"] if old else None
+    if before != cluster.phase:
+        _add_transition(c, identity, "cluster", cluster.cluster_id, cluster.name, before, cluster.phase, detail)
+
+
+def put_workload(c: sqlite3.Connection, identity: str, workload: Workload, seen_at: datetime | None = None) -> None:
+    text = workload.model_dump_json()
+    key = (identity, workload.cluster_id, workload.workload_id)
+    old = c.execute("SELECT * FROM workloads WHERE identity = ? AND cluster_id = ? AND workload_id = ?", key).fetchone()
+    if old and (_is_newer(old, seen_at) or old["snapshot"] == text):
+        return
+    if old and WorkloadPhase(old["phase"]).is_final and not workload.phase.is_final:
+        return
+    c.execute(
+        "INSERT INTO workloads VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (identity, cluster_id, workload_id) "
+        "DO UPDATE SET phase = ?4, snapshot = ?5, changed_at = ?6",
+        (*key, workload.phase, text, utc_now().isoformat()),
+    )
+    before = old["phase"] if old else None
+    if before != workload.phase:
+        _add_transition(
+            c, identity, "workload", workload.workload_id, workload.name, before, workload.phase, workload.reason
+        )
+
+
+def count_missing(c: sqlite3.Connection, identity: str, seen: Listing[Cluster]) -> list[Cluster]:
+    present = {cluster.cluster_id for cluster in seen.items}
+    rows = c.execute("SELECT * FROM clusters WHERE identity = ? AND phase != 'deleted'", (identity,)).fetchall()
+    vanished = []
+    for row in rows:
+        if row["cluster_id"] in present or _is_newer(row, seen.observed_at):
+            continue
+        if row["missed"] + 1 >= GONE_AFTER_MISSES:
+            vanished.append(read_cluster(row["snapshot"]))
+        c.execute(
+            "UPDATE clusters SET missed = missed + 1 WHERE identity = ? AND cluster_id = ?",
+            (identity, row["cluster_id"]),
+        )
+    return vanished
+
+
+def drop_missing_workloads(c: sqlite3.Connection, identity: str, seen: Listing[Workload]) -> None:
+    """A complete listing no longer has them: ended ones are forgotten, live ones become unknown."""
+    present = {(workload.cluster_id, workload.workload_id) for workload in seen.items}
+    rows = c.execute("SELECT rowid, * FROM workloads WHERE identity = ?", (identity,)).fetchall()
+    for row in rows:
+        workload = read_workload(row["snapshot"])
+        if (workload.cluster_id, workload.workload_id) in present or _is_newer(row, seen.observed_at):
+            continue
+        if workload.phase.is_final:
+            c.execute("DELETE FROM workloads WHERE rowid = ?", (row["rowid"],))
+        elif workload.phase is not WorkloadPhase.UNKNOWN:
+            lost = {"phase": WorkloadPhase.UNKNOWN, "reason": "The provider no longer lists it."}
+            put_workload(c, identity, workload.model_copy(update=lost))
+
+
+def _is_newer(row: sqlite3.Row, seen_at: datetime | None) -> bool:
+    """Whether `row` was recorded after the look at `seen_at` had begun."""
+    return seen_at is not None and datetime.fromisoformat(row["changed_at"]) > seen_at
+
+
+def put_look(c: sqlite3.Connection, identity: str, clusters: Listing[Cluster], workloads: Listing[Workload]) -> None:
+    not_seen = json.dumps([*clusters.not_seen, *workloads.not_seen])
+    is_complete = clusters.is_complete and workloads.is_complete
+    c.execute(
+        "INSERT INTO looks VALUES (?1, ?2, ?3, ?4, NULL) ON CONFLICT (identity) "
+        "DO UPDATE SET observed_at = ?2, is_complete = ?3, not_seen = ?4, failure = NULL",
+        (identity, clusters.observed_at.isoformat(), is_complete, not_seen),
+    )
+
+
+def check_epoch(c: sqlite3.Connection, identity: str, epoch: int | None) -> None:
+    if epoch is None:
+        return
+    row = c.execute("SELECT epoch FROM leases WHERE identity = ?", (identity,)).fetchone()
+    if row is None or row["epoch"] != epoch:
+        raise LeaseLostError("Another process watches this account now.")
+
+
+def _add_transition(
+    c: sqlite3.Connection,
+    identity: str,
+    kind: str,
+    object_id: str,
+    name: str,
+    before: str | None,
+    after: str,
+    detail: str | None,
+) -> None:
+    c.execute(
+        "INSERT INTO transitions (at, identity, kind, object_id, name, before, after, detail) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (utc_now().isoformat(), identity, kind, object_id, name, before, after, detail),
+    )
+
+
+def prune(c: sqlite3.Connection) -> None:
+    c.execute("DELETE FROM transitions WHERE seq <= (SELECT max(seq) FROM transitions) - ?", (_KEPT_TRANSITIONS,))
+    c.execute(
+        "DELETE FROM workloads WHERE phase IN ('succeeded', 'failed', 'cancelled') AND rowid NOT IN (SELECT rowid "
+        "FROM workloads WHERE phase IN ('succeeded', 'failed', 'cancelled') ORDER BY changed_at DESC LIMIT ?)",
+        (_KEPT_ENDED_WORKLOADS,),
+    )
