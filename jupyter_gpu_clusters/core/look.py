@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 from anyio import to_thread
 
-from .errors import GpuClustersError
+from .errors import GpuClustersError, ProviderError
 from .journal import Journal
 from .models import Cluster, ClusterPhase, Failure, Listing, Order, Verb, Workload
 from .orders import Orders
 from .provider import CreatesClusters, Provider, RunsWorkloads
+
+_log = logging.getLogger(__name__)
 
 
 def failure_of(exc: GpuClustersError) -> Failure:
@@ -35,8 +38,7 @@ async def look(provider: Provider, journal: Journal, orders: Orders, *, epoch: i
             await orders.resolve(provider, order)
         elif epoch is not None and orders.is_retry_due(order):
             await resume_delete(provider, journal, orders, order)
-    clusters = await provider.list_clusters()
-    workloads = await _list_workloads(provider, clusters)
+    clusters, workloads = await _list_all(provider)
     record = partial(journal.record_look, identity, clusters, workloads, epoch=epoch)
     for cluster in await to_thread.run_sync(record):
         await forget(journal, orders, identity, cluster, "It vanished without a delete from here.")
@@ -63,6 +65,22 @@ async def forget(journal: Journal, orders: Orders, identity: str, cluster: Clust
     order = await to_thread.run_sync(journal.order, cluster.order_id or "")
     if order is not None:
         await orders.free(order)
+
+
+async def _list_all(provider: Provider) -> tuple[Listing[Cluster], Listing[Workload]]:
+    """Both listings; a fault of the adapter itself is this account's failure and hides no other account."""
+    try:
+        clusters = await provider.list_clusters()
+        return clusters, await _list_workloads(provider, clusters)
+    except GpuClustersError:
+        raise
+    except Exception as exc:
+        _log.exception("the provider %s failed to list", provider.name)
+        raise ProviderError(
+            f"The adapter of {provider.title} failed ({type(exc).__name__}).",
+            hint="This is a fault of the adapter, not yours; the log has its stack.",
+            provider=provider.name,
+        ) from exc
 
 
 async def _list_workloads(provider: Provider, clusters: Listing[Cluster]) -> Listing[Workload]:

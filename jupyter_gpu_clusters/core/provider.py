@@ -13,7 +13,7 @@ contract lists as certain; every other failure leaves the order open.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel
@@ -201,7 +201,7 @@ class Launcher(ABC):
         offsets: Mapping[int, int] | None = None,
         tail_lines: int | None = None,
         follow: bool = False,
-    ) -> AsyncIterator[LogChunk]:
+    ) -> AsyncGenerator[LogChunk, None]:
         """Output of the ranks.
 
         Parameters

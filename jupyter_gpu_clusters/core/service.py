@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
 
 from anyio import to_thread
@@ -321,8 +322,9 @@ class Service:
         chunks = launcher.stream_logs(
             workload.workload_id, ranks=ranks, offsets=offsets, tail_lines=tail_lines, follow=follow
         )
-        async for chunk in chunks:
-            yield chunk
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
 
     async def _launcher_of(self, workload: Workload) -> tuple[Launcher, str]:
         provider = self._accounts.able(workload.account, RunsWorkloads, "workloads")

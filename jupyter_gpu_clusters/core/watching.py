@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from anyio import to_thread
 
@@ -45,12 +45,16 @@ class Watching:
     async def states(self) -> AsyncGenerator[State, None]:
         """The state now and at every change of anything but ages."""
         last: State | None = None
-        async with self._running(self._accounts.names()):
-            async for _ in self._changes():
-                state = await read_state(self._journal, self._accounts)
-                if last is None or _timeless(state) != _timeless(last):
-                    last = state
-                    yield state
+        while True:
+            names = self._accounts.names()
+            async with self._running(names), aclosing(self._changes()) as changes:
+                async for _ in changes:
+                    state = await read_state(self._journal, self._accounts)
+                    if last is None or _timeless(state) != _timeless(last):
+                        last = state
+                        yield state
+                    if self._accounts.names() != names:
+                        break
 
     async def cluster(self, cluster: Cluster) -> AsyncGenerator[Cluster, None]:
         """One cluster now and at every change, until it is deleted."""
@@ -79,7 +83,7 @@ class Watching:
                 if now.phase.is_final:
                     return
 
-    async def _changes(self, poke: str | None = None) -> AsyncIterator[None]:
+    async def _changes(self, poke: str | None = None) -> AsyncGenerator[None, None]:
         """Once now, then whenever anybody has written to the journal (looked at 4 times a second).
 
         With `poke` (an identity), whoever polls it is asked again and again for fresh data.

@@ -142,6 +142,21 @@ async def test_an_outage_keeps_the_last_good_list_with_its_reason(group: Group) 
     assert follower.states[-1].accounts[0].observed_at is not None
 
 
+async def test_a_fault_of_the_adapter_is_told_and_watched_further(group: Group) -> None:
+    group.books.clusters["c1"] = make.cluster(phase=ClusterPhase.CREATING)
+    faults = iter([TypeError("a bug")])
+
+    def fail_once() -> None:
+        for fault in faults:
+            raise fault
+
+    group.books.on_list = fail_once
+    follower = group.join()
+    await shows(follower, ClusterPhase.CREATING)
+    errors = [state.accounts[0].error for state in follower.states]
+    assert any(error is not None and "TypeError" in error.message for error in errors)
+
+
 async def test_failures_are_repeated_ever_more_slowly(group: Group) -> None:
     def fail() -> None:
         raise TransportError("the network is down")
