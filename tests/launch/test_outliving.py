@@ -1,0 +1,134 @@
+"""What happens when processes of ours die: the client's, a supervisor's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jupyter_gpu_clusters.core.models import WorkloadPhase
+from jupyter_gpu_clusters.launch.spec import CommandSpec
+from jupyter_gpu_clusters.launch.supervisor import StateFile
+from tests.until import until
+
+from .bench import Bench, family, log_readers
+from .test_ending import stubborn
+
+pytestmark = pytest.mark.anyio
+
+CLIENT = """
+import anyio, sys
+from pathlib import Path
+from jupyter_gpu_clusters.launch.spec import CommandSpec
+from jupyter_gpu_clusters.launch.supervisor import StateFile
+from tests.launch.bench import Bench
+
+async def main():
+    bench = Bench(Path(sys.argv[1]))
+    wait = "while [ ! -e %s/go ]; do sleep 0.05; done" % sys.argv[1]
+    script = "echo one $RANK; " + wait + "; echo two $RANK; sleep $RANK; exit $((RANK * 4))"
+    await bench.submit(CommandSpec(script=script, procs_per_node=1), "outlives")
+    async for chunk in bench.launcher.stream_logs("outlives", follow=True):
+        print("following", flush=True)
+
+anyio.run(main)
+"""
+
+
+async def test_a_job_outlives_its_killed_client_and_is_attached_again(bench: Bench) -> None:
+    bench.orders.append("outlives")
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", CLIENT, str(bench.folder)), stdout=asyncio.subprocess.PIPE
+    )
+    assert client.stdout
+    assert await client.stdout.readline() == b"following\n"
+    client.kill()
+    await client.wait()
+    assert (await bench.get("outlives")).phase is WorkloadPhase.RUNNING
+    (listed,) = (await bench.launcher.list_workloads()).items
+    assert (listed.name, listed.nodes, listed.procs_per_node, listed.phase) == ("train", 2, 1, WorkloadPhase.RUNNING)
+    until(lambda: not log_readers("outlives"))
+    (bench.folder / "go").touch()
+    workload = await bench.finished(listed)
+    assert workload.reason == "rank 1 on node 1 exited with code 4"
+    assert [await bench.text(workload, rank) for rank in range(2)] == ["one 0\ntwo 0\n", "one 1\ntwo 1\n"]
+
+
+@pytest.mark.parametrize("node", [0, 1])
+async def test_a_killed_supervisor_ends_the_workload_on_all_nodes(bench: Bench, node: int) -> None:
+    workload = await bench.submit(CommandSpec(command=["sleep", "1000"], procs_per_node=2))
+    os.kill(bench.supervisor(workload.workload_id, node), signal.SIGKILL)
+    workload = await bench.finished(workload)
+    assert workload.phase is WorkloadPhase.FAILED
+    gone = f"the supervisor on node {node} is gone (killed or machine restarted)"
+    assert workload.reason == (gone if node == 0 else "node 1 was lost: its control connection broke")
+    until(lambda: not family(workload.workload_id))
+
+
+async def test_all_supervisors_killed_at_once_are_reported_honestly(bench: Bench) -> None:
+    workload = await bench.submit(CommandSpec(command=["sleep", "1000"]))
+    for node in range(2):
+        os.kill(bench.supervisor(workload.workload_id, node), signal.SIGSTOP)
+    for node in range(2):
+        os.kill(bench.supervisor(workload.workload_id, node), signal.SIGKILL)
+    workload = await bench.finished(workload)
+    assert workload.reason == "the supervisor on node 0, 1 is gone (killed or machine restarted)"
+    assert {rank.reason for rank in workload.ranks} == {"its supervisor is gone, its exit code is not known"}
+
+
+async def test_what_outlives_a_killed_supervisor_is_named_and_cancel_ends_it(bench: Bench) -> None:
+    workload = await stubborn(bench)
+    for node in range(2):
+        os.kill(bench.supervisor(workload.workload_id, node), signal.SIGKILL)
+    workload = await bench.finished(workload)
+    assert "still running: " in str(workload.reason)
+    assert "sleep" in str(workload.reason)
+    assert family(workload.workload_id)
+    report = await bench.launcher.cancel_workload(workload.workload_id)
+    assert (report.workload.phase, report.left_over) == (WorkloadPhase.FAILED, ())
+    until(lambda: not family(workload.workload_id))
+
+
+async def test_cancel_ends_a_workload_whose_supervisor_is_frozen(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, nodes=1, grace_s=0.2)
+    workload = await bench.submit(CommandSpec(command=["sleep", "1000"]))
+    os.kill(bench.supervisor(workload.workload_id), signal.SIGSTOP)
+    report = await bench.launcher.cancel_workload(workload.workload_id)
+    assert report.workload.phase is WorkloadPhase.FAILED
+    assert report.left_over == ()
+    until(lambda: not family(workload.workload_id))
+
+
+async def test_another_process_with_the_same_pid_is_not_our_supervisor(bench: Bench) -> None:
+    """As after a restart of the machine: the pid lives, but started at another time."""
+    workload = await bench.submit(CommandSpec(command=["sleep", "1000"], nodes=1))
+    supervisor = bench.supervisor(workload.workload_id)
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: not family(workload.workload_id))
+    state_file = bench.work_folder(workload.workload_id) / "state"
+    innocent = await asyncio.create_subprocess_exec("sleep", "1000")
+    try:
+        _replace_pid(state_file, supervisor, innocent.pid)
+        assert (await bench.get(workload.workload_id)).phase is WorkloadPhase.FAILED
+        await bench.launcher.cancel_workload(workload.workload_id)
+        assert innocent.returncode is None
+    finally:
+        innocent.kill()
+        await innocent.wait()
+
+
+def _replace_pid(state_file: Path, old: int, new: int) -> None:
+    state = StateFile.read(str(state_file.parent))
+    assert state is not None
+    assert state["supervisor"]["pid"] == old
+    state["supervisor"]["pid"] = new
+    fd = os.open(state_file, os.O_RDWR)
+    file = StateFile(fd, os.fstat(fd).st_size // 2)
+    file.seq = time.time_ns()
+    file.write(state)
+    os.close(fd)
