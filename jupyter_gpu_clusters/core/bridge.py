@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import ParamSpec, TypeVar
@@ -101,8 +101,9 @@ def call(fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) ->
     return _wait(start(fn, *args, **kwargs))
 
 
-def iterate(fn: Callable[P, AsyncIterator[T]], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-    """The same for an async iterator; closing the generator (or an interrupt) ends it."""
+def iterate(fn: Callable[P, AsyncIterator[T]], /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+    """The same for an async iterator; close the generator (an interrupt does) to end it."""
+    portal = _current().open_portal()
     source = fn(*args, **kwargs)
 
     async def step() -> object:
@@ -114,11 +115,11 @@ def iterate(fn: Callable[P, AsyncIterator[T]], /, *args: P.args, **kwargs: P.kwa
             await close()
 
     try:
-        while (item := call(step)) is not _END:
+        while (item := _wait(portal.start_task_soon(step))) is not _END:
             yield item  # type: ignore[misc]  # anext's default is told apart by identity
     finally:
-        with contextlib.suppress(RuntimeError):
-            call(finish)
+        with contextlib.suppress(RuntimeError, FutureTimeoutError, CancelledError):
+            portal.start_task_soon(finish).result(_CLOSE_WITHIN_S)
 
 
 def _wait(future: Future[T]) -> T:

@@ -284,11 +284,11 @@ class Journal:
             )
         )
 
-    def give_up_lease(self, identity_key: str, epoch: int) -> None:
-        """Let another process poll at once."""
+    def give_up_lease(self, identity_key: str, holder: str) -> None:
+        """Let another process poll at once, if `holder` has the lease."""
         self.database.write(
             lambda c: c.execute(
-                "UPDATE leases SET holder = '', beat = 0 WHERE identity = ? AND epoch = ?", (identity_key, epoch)
+                "UPDATE leases SET holder = '', beat = 0 WHERE identity = ? AND holder = ?", (identity_key, holder)
             )
         )
 

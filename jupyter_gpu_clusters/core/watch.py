@@ -51,12 +51,22 @@ class Watcher:
     async def run(self) -> None:
         """Poll or stand by until cancelled; gives the lease up at the end."""
         identity = (await self._provider.identity()).key
-        while True:
-            try:
-                lease = await self._wait_for_lease(identity)
-                await self._hold(identity, lease)
-            except (LeaseLostError, GpuClustersError):
-                await asyncio.sleep(_BEAT_S)
+        try:
+            while True:
+                await self._run_once(identity)
+        finally:
+            await self._give_up(identity)
+
+    async def _run_once(self, identity: str) -> None:
+        try:
+            await self._hold(identity, await self._wait_for_lease(identity))
+        except GpuClustersError:
+            await self._give_up(identity)
+            await asyncio.sleep(_BEAT_S)
+
+    async def _give_up(self, identity: str) -> None:
+        with contextlib.suppress(JournalError):
+            await to_thread.run_sync(self._journal.give_up_lease, identity, self._holder)
 
     async def _wait_for_lease(self, identity: str) -> Lease:
         seen, since = await self._lease(identity), time.monotonic()
@@ -76,10 +86,9 @@ class Watcher:
             while not beating.done():
                 await self._round(identity, lease.epoch)
                 pokes = await self._rest(identity, pokes)
+            await beating
         finally:
             beating.cancel()
-            with contextlib.suppress(JournalError):
-                await to_thread.run_sync(self._journal.give_up_lease, identity, lease.epoch)
 
     async def _beat(self, identity: str, epoch: int) -> None:
         is_held = True

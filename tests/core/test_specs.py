@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import datetime
 from decimal import Decimal
@@ -67,9 +68,13 @@ class Spec(Strict):
 def problems(body: str, **options: Any) -> list[str]:
     """Every problem of a body, as a person reads it."""
     with pytest.raises(SpecError) as caught:
-        text = load_yaml(body)
-        build_spec(Spec, text.data, text.lines, **options)
+        read(body, **options)
     return [str(problem) for problem in caught.value.problems] or [caught.value.message]
+
+
+def read(body: str, **options: Any) -> Spec:
+    text = load_yaml(body)
+    return build_spec(Spec, text.data, text.lines, **options)
 
 
 @pytest.mark.parametrize(
@@ -166,10 +171,8 @@ def test_a_huge_body_is_refused_unread() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused_and_never_crashes(body: str) -> None:
-    try:
-        load_yaml(body)
-    except SpecError as exc:
-        assert exc.lines()
+    with contextlib.suppress(SpecError):
+        assert isinstance(load_yaml(body).data, dict)
 
 
 @given(

@@ -39,6 +39,7 @@ from ...core.provider import (
     Search,
 )
 from ...core.settings import Account, Settings
+from ...core.spec_problems import problems_of
 from ...launch.hosts import LocalHost
 from ...launch.ranks import RankNode, RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
@@ -213,12 +214,12 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
 
     async def plan_scale(self, cluster: Cluster, nodes: int, digest: str) -> Plan:
         """Refuses to drop nodes that are at work; raises `SpecError`."""
+        wanted = {"nodes": nodes, "gpus_per_node": cluster.gpus_per_node}
         try:
-            spec = LocalSpec(nodes=nodes, gpus_per_node=cluster.gpus_per_node)
+            spec = LocalSpec.model_validate(wanted)
         except ValidationError as exc:
             raise SpecError(
-                f"{cluster.name!r} cannot have {nodes} nodes.",
-                problems=[Problem("nodes", f"{error['msg']}.") for error in exc.errors()],
+                f"{cluster.name!r} cannot have {nodes} nodes.", problems=problems_of(exc, LocalSpec, wanted)
             ) from None
         busy = [
             w.name for w in (await self.list_workloads([cluster])).items if not w.phase.is_final and w.nodes > nodes

@@ -1,0 +1,317 @@
+"""The arguments of every magic as typed models: one source for parsing, completion and help."""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Source = Literal["account", "cluster", "workload", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Positional:
+    """Marks a field that is given by its place. ``completes`` says whose names fit."""
+
+    metavar: str
+    completes: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How an option is shown and abbreviated. Without this mark a field is ``--its-name`` all the same."""
+
+    metavar: str = "VALUE"
+    short: str | None = None
+    completes: Source | None = None
+
+
+def _variable_name(text: str | None) -> str | None:
+    if text is not None and (not text.isidentifier() or keyword.iskeyword(text)):
+        raise ValueError("must be a name for a variable")
+    return text
+
+
+class Arguments(BaseModel):
+    """What every magic takes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    takes_command: ClassVar[bool] = False
+    takes_fields: ClassVar[bool] = False
+
+    output: Annotated[str | None, Option("NAME", short="-o"), AfterValidator(_variable_name)] = Field(
+        None, description="Store the result in this notebook variable as well."
+    )
+
+
+Account = Annotated[str, Positional("PROVIDER", "account")]
+SomeAccounts = Annotated[tuple[str, ...], Positional("PROVIDER", "account")]
+ClusterRef = Annotated[str, Positional("CLUSTER", "cluster")]
+WorkloadRef = Annotated[str, Positional("WORKLOAD", "workload")]
+Seconds = Annotated[float | None, Option("SECONDS")]
+
+_ACCOUNT_HELP = "A provider, or an account from accounts.toml."
+_CLUSTER_HELP = "Its name, or account/name where the name alone is ambiguous."
+_WORKLOAD_HELP = "Its name, or cluster/name where the name alone is ambiguous."
+_YES_HELP = "Agree to a known hourly price without being asked."
+_DRY_RUN_HELP = "Show what would be sent and what it would cost; send nothing."
+
+
+class Accounts(Arguments):
+    """Check accounts and show where each takes its secret from; the secret itself is never shown.
+
+    Examples::
+
+        %cluster_accounts
+        %cluster_accounts local
+    """
+
+    accounts: SomeAccounts = Field((), description=_ACCOUNT_HELP + " All when left out.")
+
+
+class Offers(Arguments):
+    """List what can be rented now, the cheapest node-hour first. Currencies are never compared.
+
+    Examples::
+
+        %cluster_offers
+        %cluster_offers local --min-nodes 2
+    """
+
+    accounts: SomeAccounts = Field((), description=_ACCOUNT_HELP + " All when left out.")
+    gpu: Annotated[str | None, Option("TYPE")] = Field(None, description="Only GPU types that contain this text.")
+    min_nodes: Annotated[int | None, Option("N")] = Field(None, ge=1, description="Only where so many nodes are free.")
+    min_gpus: Annotated[int | None, Option("N")] = Field(
+        None, ge=1, description="Only nodes with so many GPUs or more."
+    )
+
+
+class Create(Arguments):
+    """Create a cluster. The spec is the body of the cell, in YAML; scalar fields may also be options.
+
+    Run again with the same name and spec it attaches to the cluster that is there; nothing is rented twice.
+    An unquoted ``$name`` takes the notebook variable of that name.
+
+    Examples::
+
+        %cluster_create local --name demo --nodes 2
+
+        %%cluster_create local --wait
+        name: demo
+        nodes: 2
+    """
+
+    takes_fields: ClassVar[bool] = True
+
+    account: Account = Field(description=_ACCOUNT_HELP)
+    name: Annotated[str | None, Option("NAME")] = Field(None, description="Name of the cluster.")
+    yes: bool = Field(False, description=_YES_HELP)
+    dry_run: bool = Field(False, description=_DRY_RUN_HELP)
+    wait: bool = Field(False, description="Wait until the cluster is running.")
+    new: bool = Field(False, description="Refuse to attach: the name must be unused.")
+
+
+class ClusterList(Arguments):
+    """List all clusters that the accounts can see, whoever created them, with the age of what is shown.
+
+    Examples::
+
+        %cluster_list
+        %cluster_list local -o clusters
+    """
+
+    accounts: SomeAccounts = Field((), description=_ACCOUNT_HELP + " All when left out.")
+
+
+class ClusterName(Arguments):
+    """One cluster.
+
+    Examples::
+
+        %cluster_status demo
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+
+
+class ClusterWait(Arguments):
+    """Wait for a cluster. Kernel > Interrupt ends the wait; the cluster goes on.
+
+    Examples::
+
+        %cluster_wait demo --timeout 600
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    timeout: Seconds = Field(None, gt=0, description="Give up after so many seconds; the cluster goes on.")
+
+
+class Scale(Arguments):
+    """Change the size of a cluster. ``--nodes`` is the wanted total, not a difference.
+
+    Examples::
+
+        %cluster_scale demo --nodes 4
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    nodes: Annotated[int, Option("TOTAL")] = Field(ge=1, description="Nodes it should have afterwards.")
+    yes: bool = Field(False, description=_YES_HELP)
+    dry_run: bool = Field(False, description=_DRY_RUN_HELP)
+
+
+class Delete(Arguments):
+    """Delete a cluster and end its cost. Asks first, naming what is running on it.
+
+    Examples::
+
+        %cluster_delete demo
+        %cluster_delete demo --yes
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    yes: bool = Field(False, description="Delete without being asked.")
+
+
+class Recover(Arguments):
+    """Look for what became of orders whose answer was lost. Only reads, unless you close one.
+
+    Closing an order states that nothing came of it; the statement is recorded.
+
+    Examples::
+
+        %cluster_recover
+        %cluster_recover 0f3a --close "checked in the console: nothing there"
+    """
+
+    order: Annotated[str | None, Positional("ORDER", "order")] = Field(
+        None, description="Id of one order, or its beginning. All open ones when left out."
+    )
+    close: Annotated[str | None, Option("STATEMENT")] = Field(
+        None, min_length=1, description="Close the order with this statement."
+    )
+
+
+class ClusterForm(Arguments):
+    """Show the create form of a provider.
+
+    Examples::
+
+        %cluster_form local
+    """
+
+    account: Annotated[str | None, Positional("PROVIDER", "account")] = Field(
+        None, description=_ACCOUNT_HELP + " Chosen in the form when left out."
+    )
+
+
+class Submit(Arguments):
+    """Run something on a cluster: a command after ``--``, a spec as the YAML body of a cell, or a script.
+
+    The command is split into words and runs without a shell. With ``--script`` the cell (or the text after
+    ``--``) is a script. Without ``--procs-per-node`` it starts once per node, with torchrun's defaults set.
+
+    Examples::
+
+        %workload_submit demo --name train --procs-per-node 2 --wait -- python train.py --epochs 3
+
+        %%workload_submit demo --name check --script
+        nvidia-smi | head -n 15
+
+        %%workload_submit demo
+        name: train
+        command: [python, train.py]
+        env: {SEED: "7"}
+    """
+
+    takes_command: ClassVar[bool] = True
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    name: Annotated[str | None, Option("NAME")] = Field(
+        None, description="Name of the workload. A running one of that name is attached to, an ended one runs again."
+    )
+    nodes: Annotated[int | None, Option("N")] = Field(None, ge=1, description="Nodes to use; all when left out.")
+    procs_per_node: Annotated[int | None, Option("P")] = Field(
+        None, ge=1, description="Start the command so many times on every node."
+    )
+    gpus_per_node: Annotated[int | None, Option("N")] = Field(
+        None, ge=0, description="GPUs of a node that the command sees; all when left out."
+    )
+    env: Annotated[dict[str, str], Option("KEY=VALUE")] = Field(
+        default_factory=dict, description="A variable for every rank; may be repeated."
+    )
+    workdir: Annotated[str | None, Option("DIR")] = Field(None, description="Directory to run in.")
+    sync: Annotated[str | None, Option("DIR")] = Field(None, description="Directory that every node gets a copy of.")
+    script: bool = Field(False, description="The cell, or the text after `--`, is a script.")
+    yes: bool = Field(False, description=_YES_HELP)
+    dry_run: bool = Field(False, description=_DRY_RUN_HELP)
+    wait: bool = Field(False, description="Wait until it has ended; the cell fails if it fails.")
+
+
+class WorkloadList(Arguments):
+    """List workloads, the newest first.
+
+    Examples::
+
+        %workload_list demo
+    """
+
+    cluster: Annotated[str | None, Positional("CLUSTER", "cluster")] = Field(
+        None, description=_CLUSTER_HELP + " All when left out."
+    )
+
+
+class WorkloadName(Arguments):
+    """One workload.
+
+    Examples::
+
+        %workload_status demo/train
+    """
+
+    workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
+
+
+class WorkloadWait(Arguments):
+    """Wait for a workload to end. Kernel > Interrupt ends the wait; the workload goes on.
+
+    Examples::
+
+        %workload_wait train --timeout 3600
+    """
+
+    workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
+    timeout: Seconds = Field(None, gt=0, description="Give up after so many seconds; the workload goes on.")
+
+
+class Logs(Arguments):
+    """Print the output of a workload. What is printed is bounded; the log itself is not.
+
+    Examples::
+
+        %workload_logs train -f
+        %workload_logs train --rank 0 --tail 50
+    """
+
+    workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
+    follow: Annotated[bool, Option(short="-f")] = Field(False, description="Go on until the workload has ended.")
+    rank: Annotated[int | None, Option("R")] = Field(None, ge=0, description="Only this rank.")
+    tail: Annotated[int | None, Option("N")] = Field(
+        None, ge=1, description="Start with the last N lines of each rank."
+    )
+
+
+class WorkloadForm(Arguments):
+    """Show the submit form of a cluster.
+
+    Examples::
+
+        %workload_form demo
+    """
+
+    cluster: Annotated[str | None, Positional("CLUSTER", "cluster")] = Field(
+        None, description=_CLUSTER_HELP + " Chosen in the form when left out."
+    )

@@ -1,0 +1,163 @@
+"""The magics about clusters."""
+
+from __future__ import annotations
+
+from ..core import bridge
+from ..core.errors import NotFoundError
+from ..core.format import cost_text, plural
+from ..core.models import Cluster, ClusterPhase, State, Workload
+from ..core.names import match_clusters
+from .arguments import ClusterList, ClusterName, ClusterWait, Create, Delete, Recover, Scale
+from .asking import agree, confirm
+from .blocks import Heading, Note, Table
+from .bodies import Body, spec_options
+from .forms import has_widgets
+from .parsing import parameters
+from .run import Call
+from .shown import Shown
+from .views import cluster_view, clusters_view, plan_view
+from .waiting import sending, wait_for_cluster
+
+_MAX_NAMED = 5
+
+
+def create(call: Call[Create]) -> Shown:
+    """``%cluster_create`` and ``%%cluster_create``."""
+    arguments, service = call.arguments, bridge.service()
+    model = service.spec_model(arguments.account)
+    body = Body.of_cell(call.cell, call.namespace)
+    known = [p.written for p in parameters(Create) if not p.is_positional]
+    body.add_options(spec_options(call.parsed.fields, model, known))
+    body.hidden |= {(name,) for name in call.parsed.hidden}
+    name = body.take_name(arguments.name, model)
+    spec = body.build(model)
+    with body.located():
+        plan = bridge.call(service.plan_create, arguments.account, name, spec)
+    if arguments.dry_run:
+        call.keep(plan)
+        return plan_view(plan, ["Dry run: nothing was sent."])
+    consent = agree(plan, yes=arguments.yes)
+    with sending(f"{plan.verb} {plan.name!r}"):
+        created = bridge.call(service.create, plan, consent=consent, new=arguments.new)
+    cluster = created.cluster
+    call.keep(cluster)
+    if arguments.wait:
+        cluster = wait_for_cluster(call.shell, cluster)
+        call.keep(cluster)
+    return cluster_view(cluster, notes=[created.note])
+
+
+def show_all(call: Call[ClusterList]) -> Shown:
+    """``%cluster_list``."""
+    names = call.arguments.accounts
+    shown = clusters_view(bridge.call(bridge.service().refresh, names), names)
+    call.keep(shown.value)
+    return shown
+
+
+def status(call: Call[ClusterName]) -> Shown:
+    """``%cluster_status``."""
+    cluster, state = looked_up(call.arguments.cluster)
+    call.keep(cluster)
+    return cluster_view(cluster, workloads_on(state, cluster), _account_notes(state, cluster))
+
+
+def wait(call: Call[ClusterWait]) -> Shown:
+    """``%cluster_wait``."""
+    cluster, _ = looked_up(call.arguments.cluster)
+    cluster = wait_for_cluster(call.shell, cluster, timeout_s=call.arguments.timeout)
+    call.keep(cluster)
+    return cluster_view(cluster)
+
+
+def scale(call: Call[Scale]) -> Shown:
+    """``%cluster_scale``."""
+    service = bridge.service()
+    cluster = bridge.call(service.find_cluster, call.arguments.cluster)
+    plan = bridge.call(service.plan_scale, cluster, call.arguments.nodes)
+    if call.arguments.dry_run:
+        call.keep(plan)
+        return plan_view(plan, ["Dry run: nothing was sent."])
+    consent = agree(plan, yes=call.arguments.yes)
+    with sending(f"{plan.verb} {plan.name!r}"):
+        cluster = bridge.call(service.scale, plan, consent=consent)
+    call.keep(cluster)
+    return cluster_view(cluster)
+
+
+def delete(call: Call[Delete]) -> Shown:
+    """``%cluster_delete``."""
+    cluster, state = looked_up(call.arguments.cluster)
+    if not call.arguments.yes:
+        confirm(
+            _delete_question(cluster, workloads_on(state, cluster)), hint="Pass --yes to delete without being asked."
+        )
+    with sending(f"delete {cluster.name!r}"):
+        deleted = bridge.call(bridge.service().delete, cluster)
+    call.keep(deleted.cluster)
+    if deleted.is_gone:
+        return Shown("cluster", deleted.cluster, [Heading(f"Cluster {cluster.full_name}: ○ deleted")])
+    return cluster_view(
+        deleted.cluster, notes=[deleted.note, "Deletion is not confirmed yet; it goes on, `%cluster_list` shows it."]
+    )
+
+
+def attach(call: Call[ClusterName]) -> Shown | None:
+    """``%cluster_attach``: the live card; the plain status in a terminal and where there are no widgets."""
+    cluster, state = looked_up(call.arguments.cluster)
+    call.keep(cluster)
+    if getattr(call.shell, "kernel", None) is not None and has_widgets():
+        from ..widgets import show_card
+
+        show_card(cluster)
+        return None
+    return cluster_view(cluster, workloads_on(state, cluster), _account_notes(state, cluster))
+
+
+def recover(call: Call[Recover]) -> Shown:
+    """``%cluster_recover``."""
+    service, wanted = bridge.service(), call.arguments.order
+    found = [r for r in bridge.call(service.recover) if wanted is None or r.order.order_id.startswith(wanted)]
+    if wanted is not None and len(found) != 1:
+        problem = "no open order" if not found else "several open orders"
+        raise NotFoundError(f"There is {problem} {wanted!r}.", hint="`%cluster_recover` lists the open ones.")
+    if call.arguments.close is not None and found:
+        closed = bridge.call(service.close_order, found[0].order.order_id, call.arguments.close)
+        call.keep(closed)
+        return Shown("order", closed, [Heading(f"Order {closed.order_id}: {closed.state}"), Note(closed.note or "")])
+    call.keep(found)
+    if not found:
+        return Shown("orders", [], [Note("No open orders: every request that was sent has a known outcome.")])
+    rows = [[r.order.order_id, r.order.verb, r.order.name, r.order.account, r.order.state, r.note] for r in found]
+    return Shown("orders", found, [Table(["order", "verb", "name", "account", "state", "what is known"], rows)])
+
+
+def looked_up(ref: str) -> tuple[Cluster, State]:
+    """A cluster and everything around it, looked up at its provider now."""
+    service = bridge.service()
+    cluster = bridge.call(service.find_cluster, ref)
+    state = bridge.call(service.refresh, [cluster.account])
+    fresh = [c for c in match_clusters(state, cluster.cluster_id) if c.account == cluster.account]
+    return (fresh[0] if fresh else cluster.model_copy(update={"phase": ClusterPhase.DELETED})), state
+
+
+def workloads_on(state: State, cluster: Cluster) -> list[Workload]:
+    """The workloads of one cluster."""
+    return [w for w in state.workloads if (w.account, w.cluster_id) == (cluster.account, cluster.cluster_id)]
+
+
+def _account_notes(state: State, cluster: Cluster) -> list[str]:
+    return [
+        f"Could not look just now: {account.error.message}"
+        for account in state.accounts
+        if account.account == cluster.account and account.error is not None
+    ]
+
+
+def _delete_question(cluster: Cluster, workloads: list[Workload]) -> str:
+    running = [w.name for w in workloads if not w.phase.is_final]
+    jobs = "Nothing runs on it."
+    if running:
+        more = f" and {len(running) - _MAX_NAMED} more" if len(running) > _MAX_NAMED else ""
+        jobs = f"{plural(len(running), 'workload')} on it will end: {', '.join(running[:_MAX_NAMED])}{more}."
+    return f"Delete cluster {cluster.full_name} ({plural(cluster.node_count, 'node')})? It {cost_text(cluster)}. {jobs}"

@@ -1,0 +1,70 @@
+"""Every magic, declared once: name, form, argument model, handler, one line of help.
+
+Models and handlers are named by text and imported when a magic is first used, so that loading the
+extension costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["line", "line_cell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Magic:
+    """One row of the table.
+
+    Parameters
+    ----------
+    arguments : name of the model in ``magics.arguments``.
+    handler : ``module:function`` in ``magics``.
+    summary : one sentence without the full stop.
+    """
+
+    name: str
+    kind: Kind
+    arguments: str
+    handler: str
+    summary: str
+
+
+MAGICS: tuple[Magic, ...] = (
+    Magic(
+        "cluster_accounts", "line", "Accounts", "accounts:check", "Which accounts work and where each secret is kept"
+    ),
+    Magic("cluster_offers", "line", "Offers", "accounts:offers", "What can be rented now, sorted by price"),
+    Magic(
+        "cluster_create",
+        "line_cell",
+        "Create",
+        "clusters:create",
+        "Create a cluster, or attach to the one of that name",
+    ),
+    Magic("cluster_list", "line", "ClusterList", "clusters:show_all", "All clusters of all accounts, looked up now"),
+    Magic("cluster_status", "line", "ClusterName", "clusters:status", "One cluster with its nodes and workloads"),
+    Magic("cluster_wait", "line", "ClusterWait", "clusters:wait", "Wait until a cluster is running"),
+    Magic("cluster_scale", "line", "Scale", "clusters:scale", "Change the number of nodes of a cluster"),
+    Magic("cluster_delete", "line", "Delete", "clusters:delete", "Delete a cluster and what runs on it"),
+    Magic("cluster_attach", "line", "ClusterName", "clusters:attach", "Show the live card of a cluster that exists"),
+    Magic(
+        "cluster_recover", "line", "Recover", "clusters:recover", "Find out what became of orders whose answer was lost"
+    ),
+    Magic("cluster_form", "line", "ClusterForm", "forms:cluster", "A form that creates a cluster"),
+    Magic(
+        "workload_submit",
+        "line_cell",
+        "Submit",
+        "workloads:submit",
+        "Run a command or a script on the nodes of a cluster",
+    ),
+    Magic("workload_list", "line", "WorkloadList", "workloads:show_all", "The workloads of one cluster, or of all"),
+    Magic("workload_status", "line", "WorkloadName", "workloads:status", "One workload with its ranks"),
+    Magic(
+        "workload_wait", "line", "WorkloadWait", "workloads:wait", "Wait until a workload has ended; fails if it failed"
+    ),
+    Magic("workload_logs", "line", "Logs", "logs:show", "The output of a workload, rank by rank"),
+    Magic("workload_cancel", "line", "WorkloadName", "workloads:cancel", "End a workload on every node"),
+    Magic("workload_form", "line", "WorkloadForm", "forms:workload", "A form that submits a workload"),
+)
