@@ -8,6 +8,7 @@ Ends with a failure when a cell fails. The notebook file is not changed.
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 CELL_TIMEOUT_S = 600
 
@@ -47,16 +49,22 @@ def show_source(cell: Any, cell_index: int) -> None:
 
 
 def main(path: Path) -> int:
-    notebook = nbformat.read(path, as_version=4)
-    client = PrintingClient(
-        notebook, timeout=CELL_TIMEOUT_S, resources={"metadata": {"path": str(path.parent)}}, on_cell_start=show_source
-    )
+    """Run one notebook in its own folder; the exit code for the shell."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     started = time.monotonic()
-    try:
-        client.execute()
-    except CellExecutionError as failure:
-        print(f"\n{failure.ename}: {failure.evalue}\n{path.name} failed.", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory() as sockets:
+        client = PrintingClient(
+            notebook,
+            timeout=CELL_TIMEOUT_S,
+            resources={"metadata": {"path": str(path.parent)}},
+            on_cell_start=show_source,
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+        )
+        try:
+            client.execute()
+        except CellExecutionError as failure:
+            print(f"\n{failure.ename}: {failure.evalue}\n{path.name} failed.", file=sys.stderr)
+            return 1
     print(f"\n{path.name}: every cell ran, in {time.monotonic() - started:.0f} s.")
     return 0
 

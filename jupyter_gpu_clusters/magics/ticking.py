@@ -23,7 +23,7 @@ def following(source: Callable[[], AsyncIterator[T]], gap_s: Callable[[], float]
     try:
         yield items
     finally:
-        items.close()  # type: ignore[attr-defined]  # it is a generator
+        items.close()
 
 
 async def with_ticks(source: AsyncIterator[T], gap_s: Callable[[], float]) -> AsyncIterator[T | None]:

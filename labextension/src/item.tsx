@@ -1,0 +1,161 @@
+/** One row of the sidebar. Plain values in, so that it is redrawn only when it says something else. */
+
+import {
+  caretDownIcon,
+  caretRightIcon,
+  deleteIcon,
+  LabIcon,
+  stopIcon,
+  textEditorIcon
+} from '@jupyterlab/ui-components';
+import { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import { clusterIcon, PhaseSign } from './icons';
+import { IRowText } from './text';
+import { Row } from './tree';
+
+/** What can be done with a row, by its key. */
+export interface IItemHandlers {
+  activate(key: string): void;
+  toggle(key: string): void;
+  /** The first thing one wants of it: fold or unfold, see the log. */
+  open(key: string): void;
+  /** Delete a cluster, cancel a workload. */
+  remove(key: string): void;
+}
+
+export interface IItemProps extends IRowText {
+  rowKey: string;
+  kind: Row['kind'];
+  name: string;
+  level: number;
+  position: number;
+  setSize: number;
+  isExpanded: boolean | null;
+  isActive: boolean;
+  /** A request about it is under way. */
+  isBusy: boolean;
+  top: number;
+  handlers: IItemHandlers;
+  trans: TranslationBundle;
+}
+
+export const Item = React.memo(function Item(props: IItemProps): React.ReactElement {
+  const { rowKey, kind, handlers } = props;
+  const activate = () => handlers.activate(rowKey);
+  return (
+    // The keys are handled by the tree around it, where the focus moves from row to row.
+    // eslint-disable-next-line jsx-a11y/click-events-have-key-events
+    <div
+      className="jp-GpuClusters-item"
+      role="treeitem"
+      tabIndex={props.isActive ? 0 : -1}
+      aria-level={props.level}
+      aria-posinset={props.position}
+      aria-setsize={props.setSize}
+      aria-expanded={props.isExpanded ?? undefined}
+      aria-selected={props.isActive}
+      aria-busy={props.isBusy}
+      aria-label={props.label}
+      data-kind={kind}
+      data-stale={props.isStale || undefined}
+      style={{ top: props.top }}
+      title={props.tip}
+      onFocus={activate}
+      onContextMenu={activate}
+      onClick={activate}
+      onDoubleClick={() => handlers.open(rowKey)}
+    >
+      <Caret {...props} />
+      {kind === 'account' && props.tone === 'quiet' ? (
+        <clusterIcon.react className="jp-GpuClusters-sign" tag="span" />
+      ) : (
+        <PhaseSign shape={props.shape} tone={props.tone} />
+      )}
+      <span className="jp-GpuClusters-name">{props.name}</span>
+      <span className="jp-GpuClusters-word">
+        {props.word}
+        {props.detail && ` · ${props.detail}`}
+      </span>
+      <span className="jp-GpuClusters-meta">{props.meta}</span>
+      <Buttons {...props} />
+    </div>
+  );
+});
+
+/** The triangle that folds a row; for the mouse only, the tree has keys for it. */
+function Caret({ isExpanded, rowKey, handlers }: IItemProps): React.ReactElement {
+  if (isExpanded === null) {
+    return <span className="jp-GpuClusters-caret" />;
+  }
+  const icon = isExpanded ? caretDownIcon : caretRightIcon;
+  return (
+    <span
+      className="jp-GpuClusters-caret"
+      aria-hidden
+      onClick={() => handlers.toggle(rowKey)}
+      onDoubleClick={event => event.stopPropagation()}
+    >
+      <icon.react tag="span" />
+    </span>
+  );
+}
+
+function Buttons(props: IItemProps): React.ReactElement | null {
+  const { kind, name, rowKey, handlers, trans } = props;
+  if (kind !== 'cluster' && kind !== 'workload') {
+    return null;
+  }
+  const [removeIcon, removeLabel] =
+    kind === 'cluster'
+      ? [deleteIcon, trans.__('Delete cluster %1…', name)]
+      : [stopIcon, trans.__('Cancel workload %1…', name)];
+  return (
+    <span className="jp-GpuClusters-buttons">
+      {kind === 'workload' && (
+        <IconButton
+          icon={textEditorIcon}
+          label={trans.__('Show the log of %1', name)}
+          onClick={() => handlers.open(rowKey)}
+        />
+      )}
+      <IconButton
+        icon={removeIcon}
+        label={removeLabel}
+        whyNot={props.isBusy ? trans.__('A request is under way.') : props.whyNot}
+        onClick={() => handlers.remove(rowKey)}
+      />
+    </span>
+  );
+}
+
+interface IIconButtonProps {
+  icon: LabIcon;
+  label: string;
+  whyNot?: string | null;
+  onClick: () => void;
+}
+
+/** Not in the tab order: one row has one stop, and each button has a key and a place in the context menu. */
+function IconButton({ icon, label, whyNot, onClick }: IIconButtonProps): React.ReactElement {
+  return (
+    <button
+      type="button"
+      className="jp-GpuClusters-button"
+      tabIndex={-1}
+      aria-label={label}
+      title={whyNot ? `${label}\n${whyNot}` : label}
+      aria-disabled={whyNot ? true : undefined}
+      onClick={event => {
+        event.stopPropagation();
+        if (!whyNot) {
+          onClick();
+        }
+      }}
+      onDoubleClick={event => event.stopPropagation()}
+    >
+      <icon.react tag="span" />
+    </button>
+  );
+}
