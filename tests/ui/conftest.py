@@ -1,0 +1,155 @@
+"""A real JupyterLab with the real extension, in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from .lab import Lab
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+TOKEN = "token-of-the-browser-tests"
+BASE_URL = "/hub/us%C3%A9r%20x/"
+ROOT = Path(__file__).parents[2]
+expect.set_options(timeout=30_000)
+FOLDERS = {
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    "IPYTHONDIR": "ipython",
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def chromium() -> str:
+    """The browser, or the reason why there is none."""
+    if CHROMIUM is None:
+        reason = "Chromium is missing. To install it: sudo apt-get install chromium fonts-dejavu-core"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return CHROMIUM
+
+
+@pytest.fixture(scope="session")
+def lab_url(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[tuple[str, Path, Path]]:
+    """JupyterLab behind a prefix with percent-encoded characters: its URL, its data folder, its work folder."""
+    root = tmp_path_factory.mktemp("lab")
+    work = root / "work"
+    work.mkdir()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for variable, name in FOLDERS.items():
+        (root / name).mkdir()
+        env[variable] = str(root / name)
+    _silence_news(root / "config")
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}{BASE_URL}"
+    with (root / "server.log").open("wb") as log:
+        server = subprocess.Popen(_command(port, work), env=env, stdout=log, stderr=log, cwd=work)
+    try:
+        _wait_for(f"{url}api/status?token={TOKEN}", server, root / "server.log")
+        yield url, root / "data", work
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _command(port: int, work: Path) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        "--allow-root",
+        f"--ServerApp.root_dir={work}",
+        f"--ServerApp.base_url={BASE_URL}",
+        f"--IdentityProvider.token={TOKEN}",
+        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.extension_manager=readonly",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.news_url=None",
+        "--KernelManager.transport=ipc",
+    ]
+
+
+def _silence_news(config: Path) -> None:
+    folder = config / "labconfig"
+    folder.mkdir(parents=True)
+    settings = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    (folder / "default_setting_overrides.json").write_text(json.dumps(settings))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        assert server.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+    raise AssertionError(f"JupyterLab did not come up:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One Chromium for all tests."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh profile; a page whose scripts fail fails the test."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(30_000)
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def lab(lab_url: tuple[str, Path, Path], page: Page, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """JupyterLab, opened and ready, with our sidebar open; this process shares its data folder."""
+    url, data, work = lab_url
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(data))
+    opened = Lab(page, url, TOKEN, work)
+    opened.open()
+    return opened
