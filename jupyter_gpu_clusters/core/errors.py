@@ -59,9 +59,16 @@ class GpuClustersError(Exception):
     hint : what to do next, one sentence.
     provider : name of the provider that was spoken to, if one was.
     problems : single faults of the user's input, shown one a line.
+
+    Attributes
+    ----------
+    is_definite : it is certain that a write which ended like this made nothing.
+    ids : every remote id that was named nevertheless.
     """
 
     code = "error"
+    is_definite = False
+    ids: tuple[str, ...] = ()
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-from .errors import GpuClustersError, JournalError, OutcomeUnknownError, ProviderError
+from .errors import GpuClustersError, JournalError, OutcomeUnknownError
 from .journal import Journal
 from .models import Cluster, Lookup, Order, OrderState, Plan, Verb, Workload
 from .processes import is_dead, this_process
@@ -92,7 +92,7 @@ class Orders:
 
         Raises
         ------
-        ProviderError : a definite refusal; the order is closed.
+        GpuClustersError : a definite refusal, or certainly nothing was sent; the order is closed.
         OutcomeUnknownError : anything else; the order stays open.
         """
         task = asyncio.ensure_future(self._complete(order, request))
@@ -104,7 +104,7 @@ class Orders:
     async def _complete(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
         try:
             result = await request()
-        except ProviderError as exc:
+        except GpuClustersError as exc:
             if exc.is_definite:
                 await self._finish(order, OrderState.REFUSED, (), exc.message)
                 raise

@@ -18,6 +18,7 @@ from jupyter_gpu_clusters.core.errors import (
     SettingsError,
     SpecError,
 )
+from jupyter_gpu_clusters.core.http_errors import LostAnswerError, NotSentError
 from jupyter_gpu_clusters.core.journal import Journal
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, Created, OrderState
 from jupyter_gpu_clusters.core.service import Service
@@ -254,3 +255,26 @@ async def test_a_vanished_cluster_frees_its_name(world: World) -> None:
     assert len((await service.refresh()).clusters) == 1
     assert len((await service.refresh()).clusters) == 0
     assert not (await create(service)).attached
+
+
+async def test_a_connection_that_never_came_to_be_closes_the_order(world: World) -> None:
+    def not_sent() -> None:
+        raise NotSentError("The service could not be reached; nothing was sent.")
+
+    service = world.kernel()
+    world.books.before_work = not_sent
+    with pytest.raises(NotSentError):
+        await create(service)
+    assert (await service.state()).orders == ()
+
+
+async def test_ids_named_in_a_lost_answer_are_kept_with_the_order(world: World) -> None:
+    def half_said() -> None:
+        raise LostAnswerError("a 502 that names a pod", ids=["pod-1"])
+
+    service = world.kernel()
+    world.books.after_work = half_said
+    with pytest.raises(OutcomeUnknownError):
+        await create(service)
+    (order,) = (await service.state()).orders
+    assert order.remote_ids == ("pod-1",)
