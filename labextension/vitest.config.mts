@@ -14,6 +14,7 @@ const rawSvg = {
 
 export default defineConfig({
   root: import.meta.dirname,
+  cacheDir: '../node_modules/.vite',
   plugins: [rawSvg],
   test: {
     environment: 'jsdom',

@@ -1,30 +1,24 @@
-"""Sub-commands of the supervisor file, run on the machines of nodes: one call per machine, however many nodes."""
+"""Sub-commands of the supervisor, run on the machines of nodes: one call per machine, however many nodes."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..core.errors import TransportError
-from . import supervisor
 from .hosts import ByteReader, Host
 from .planning import Document, RankNode
+from .shipping import LOCAL_PROGRAM, archive_name, build_archive
 from .states import Entry, NodeLook, parse_entry
+from .supervisor.status import command_status
+from .supervisor.sweep import KILL_S
 
 STATUS_TIMEOUT_S = 30.0
 COPY_TIMEOUT_S = 60.0
-KILL_S = supervisor.Node.KILL_S
-
-_SUPERVISOR = Path(supervisor.__file__)
-
-_IMPORTED = f"import sys; sys.path.append({str(_SUPERVISOR.parent)!r}); import supervisor; supervisor.run()"
-"""On this machine the file is imported by itself, for then its compiled form is kept and a call is a third faster."""
 
 Key = tuple[str, str]
 """Machine and folder: where a node is."""
@@ -58,7 +52,7 @@ class CancelAnswer:
 
 
 class Control:
-    """Speaks to the supervisor file on machines, which it brings along where it is not there yet.
+    """Speaks to the supervisor on machines, and brings it along where it is not there yet.
 
     Parameters
     ----------
@@ -88,7 +82,7 @@ class Control:
         try:
             if host.is_local:
                 # The same code without a process of its own: a watcher asks every few seconds.
-                answer = await asyncio.to_thread(supervisor.command_status, request)
+                answer = await asyncio.to_thread(command_status, request)
             else:
                 answer = await self._ask(host, roots[0], ["status"], request, STATUS_TIMEOUT_S)
             return _parse_roots(host, roots, answer)
@@ -137,18 +131,17 @@ class Control:
         return answer
 
     async def _argv(self, host: Host, root: str, words: list[str]) -> list[str]:
-        """``-I -S``: neither the user's variables nor installed packages can change what our file does."""
+        """``-I -S``: neither the user's variables nor installed packages can change what it does."""
         isolated = [self._python, "-I", "-S", "-X", "utf8"]
         if host.is_local:
-            return [*isolated, "-c", _IMPORTED, *words]
+            return [*isolated, "-c", LOCAL_PROGRAM, *words]
         return [*isolated, await self._ship(host, root), *words]
 
     async def _ship(self, host: Host, root: str) -> str:
-        """Bring the file to a machine, once per process and release; its name says which release it is."""
-        digest = hashlib.sha256(await asyncio.to_thread(_SUPERVISOR.read_bytes)).hexdigest()[:12]
-        path = f"{root}/.supervisor-{digest}.py"
+        """Bring the supervisor to a machine, once per process of ours."""
+        path = f"{root}/{await asyncio.to_thread(archive_name)}"
         if (place := f"{host.name}:{path}") not in self._shipped:
-            await host.put(_SUPERVISOR, path, timeout_s=COPY_TIMEOUT_S)
+            await host.put(build_archive(), path, timeout_s=COPY_TIMEOUT_S)
             self._shipped.add(place)
         return path
 

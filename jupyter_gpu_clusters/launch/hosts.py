@@ -12,6 +12,7 @@ import contextlib
 import os
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -76,8 +77,8 @@ class Host(Protocol):
         Its stdin stays open behind `stdin`, so that the program can tell when nobody reads any more.
         """
 
-    async def put(self, source: Path, target: str, *, timeout_s: float) -> None:
-        """Copy a file of this machine to `target` there, whole or not at all. Raises TransportError."""
+    async def put(self, data: bytes, target: str, *, timeout_s: float) -> None:
+        """Write the file `target` there, whole or not at all. Raises TransportError."""
 
     async def put_tree(self, source: Path, files: Sequence[str], target: str, *, timeout_s: float) -> None:
         """Copy `files`, relative to `source`, into the new directory `target` there; links stay links.
@@ -117,9 +118,9 @@ class LocalHost:
         finally:
             await _end(process)
 
-    async def put(self, source: Path, target: str, *, timeout_s: float) -> None:
+    async def put(self, data: bytes, target: str, *, timeout_s: float) -> None:
         """See `Host.put`."""
-        await _copy(lambda _: _copy_file(source, Path(target)), f"{source} to {target}", timeout_s)
+        await _copy(lambda _: _write_file(data, Path(target)), f"a file to {target}", timeout_s)
 
     async def put_tree(self, source: Path, files: Sequence[str], target: str, *, timeout_s: float) -> None:
         """See `Host.put_tree`."""
@@ -203,11 +204,16 @@ async def _copy(work: Callable[[threading.Event], None], what: str, timeout_s: f
         stop.set()
 
 
-def _copy_file(source: Path, target: Path) -> None:
+def _write_file(data: bytes, target: Path) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = target.with_name(f"{target.name}.{os.getpid()}")
-    shutil.copyfile(source, beside)
-    beside.replace(target)
+    fd, beside = tempfile.mkstemp(prefix=target.name, dir=target.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.replace(beside, target)
+    except OSError:
+        os.unlink(beside)
+        raise
 
 
 def _copy_tree(source: Path, files: Sequence[str], target: Path, stop: threading.Event) -> None:

@@ -15,7 +15,7 @@ from .spec import CommandSpec
 from .sync import FileSet, collect
 
 Document = dict[str, Any]
-"""What one node's supervisor gets to start its part (see ``supervisor.py``)."""
+"""What one node's supervisor gets to start its part (see `launch.supervisor`)."""
 
 TOPOLOGY_VARIABLES = frozenset(
     {

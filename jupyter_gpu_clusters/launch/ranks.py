@@ -1,6 +1,6 @@
 """The ranks launcher: a command becomes processes on nodes that offer no scheduler (this machine, bare nodes).
 
-One supervisor per node does the work and outlives this process (see ``supervisor.py``); here is only asking and
+One supervisor per node does the work and outlives this process (see `launch.supervisor`); here is only asking and
 telling. A workload's id is its order's id, so a start that is sent twice happens once.
 """
 
@@ -19,7 +19,7 @@ from ..core.errors import NotFoundError, OutcomeUnknownError, ProviderError, Spe
 from ..core.models import CancelReport, Listing, LogChunk, Lookup, Order, Plan, Verb, Workload, WorkloadPhase
 from ..core.processes import is_dead
 from ..core.provider import Launcher, Search
-from .control import KILL_S, Control, RootLook, key_of
+from .control import Control, RootLook, key_of
 from .logs import LogRequest, read_logs
 from .planning import (
     Document,
@@ -33,6 +33,7 @@ from .planning import (
 )
 from .spec import CommandSpec
 from .states import About, NodeLook, Place, merge_workload, parse_entry, refused_workload
+from .supervisor.sweep import KILL_S
 
 __all__ = ["RankNode", "RanksLauncher", "list_all_workloads"]
 

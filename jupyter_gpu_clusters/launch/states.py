@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..core.models import RankState, Workload, WorkloadPhase
-from .supervisor import how_it_ended
+from .supervisor.verdict import how_it_ended
 
 
 class _Wire(BaseModel):
@@ -68,7 +68,7 @@ class NodeState(_Wire):
 
 
 class Entry(_Wire):
-    """One workload on one node, as ``supervisor.py status`` shows it."""
+    """One workload on one node, as the supervisor's "status" shows it."""
 
     id: str
     state: NodeState | None = None

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { asApiError, IApi, ICluster, IWorkload } from './api';
+import { asApiError, IApi, ICluster, IDeleted, IWorkload } from './api';
 import { IDialogs } from './dialogs';
 import { hasEnded } from './format';
 import { IClustersModel, IView } from './tokens';
@@ -42,7 +42,7 @@ export class Actions implements IDisposable {
     return this._once(clusterKey(cluster), async () => {
       const running = runningOn(cluster, model.view);
       if (await dialogs.confirmDelete({ cluster, running, doubt: this._doubt(cluster.account) })) {
-        const { is_gone: isGone, note } = await api.deleteCluster(cluster);
+        const { is_gone: isGone, note } = await api.deleteCluster(cluster).catch(calmIfGone);
         if (note && !isGone) {
           await dialogs.tell(trans.__('%1 is being deleted', cluster.full_name), [note]);
         }
@@ -116,6 +116,14 @@ export class Actions implements IDisposable {
   private readonly _busy = new Set<string>();
   private readonly _changed = new Signal<this, void>(this);
   private _isDisposed = false;
+}
+
+/** Somebody else, or another tab, was faster: what was wished is so. */
+function calmIfGone(reason: unknown): Pick<IDeleted, 'is_gone' | 'note'> {
+  if (asApiError(reason).code === 'not_found') {
+    return { is_gone: true, note: null };
+  }
+  throw reason;
 }
 
 /** The workloads that end with the cluster. */

@@ -15,7 +15,7 @@ from jupyter_gpu_clusters.core.processes import this_process
 from jupyter_gpu_clusters.launch.hosts import LocalHost
 from jupyter_gpu_clusters.launch.ranks import RankNode, RanksLauncher
 from jupyter_gpu_clusters.launch.spec import CommandSpec
-from jupyter_gpu_clusters.launch.supervisor import StateFile
+from jupyter_gpu_clusters.launch.supervisor.state_file import StateFile
 from tests.until import until_async
 
 SUPERVISOR_PYTHON = os.environ.get("JGC_TEST_SUPERVISOR_PYTHON", sys.executable)
@@ -119,9 +119,8 @@ class Bench:
 
     async def close(self) -> None:
         """Whatever a test left running is ended."""
-        for order_id in self.orders if marked(*self.orders) else ():
-            if marked(order_id):
-                await self.launcher.cancel_workload(order_id)
+        living = [order_id for order_id in self.orders if marked(order_id)] if marked(*self.orders) else []
+        await asyncio.gather(*(self.launcher.cancel_workload(order_id) for order_id in living))
 
 
 def marked(*words: str) -> list[int]:

@@ -62,17 +62,34 @@ async def test_a_rank_that_fails_after_others_have_succeeded(bench: Bench) -> No
     assert [rank.phase for rank in workload.ranks] == [WorkloadPhase.SUCCEEDED, WorkloadPhase.FAILED]
 
 
-async def test_what_a_rank_leaves_behind_is_ended_with_the_workload(bench: Bench) -> None:
+async def test_what_a_rank_leaves_behind_is_ended_with_the_workload(impatient: Bench) -> None:
     script = "setsid sleep 1000 & (trap '' TERM; exec sleep 1000) & echo done"
-    workload = await bench.run(CommandSpec(script=script, procs_per_node=2))
+    workload = await impatient.run(CommandSpec(script=script, procs_per_node=2))
     assert workload.phase is WorkloadPhase.SUCCEEDED
     assert not family(workload.workload_id)
 
 
-async def test_cancel_leaves_nothing_of_a_stubborn_family(bench: Bench) -> None:
-    workload = await stubborn(bench)
+async def test_a_node_whose_ranks_have_ended_rests_until_the_others_have(bench: Bench) -> None:
+    workload = await bench.submit(CommandSpec(script="[ $RANK = 1 ] || sleep 60", procs_per_node=1))
+    status = Path(f"/proc/{bench.supervisor(workload.workload_id, 1)}/status")
+
+    def wake_ups() -> int:
+        return int(status.read_text().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+    async def rests() -> bool:
+        before = wake_ups()
+        await asyncio.sleep(0.5)
+        return wake_ups() - before < 8
+
+    until(lambda: bench.state(workload.workload_id, 1)["ranks"][0]["exit_code"] == 0)
+    assert await until_async(rests)
+    assert (await bench.get(workload.workload_id)).phase is WorkloadPhase.RUNNING
+
+
+async def test_cancel_leaves_nothing_of_a_stubborn_family(impatient: Bench) -> None:
+    workload = await stubborn(impatient)
     began = time.monotonic()
-    report = await bench.launcher.cancel_workload(workload.workload_id)
+    report = await impatient.launcher.cancel_workload(workload.workload_id)
     assert time.monotonic() - began < 10
     assert (report.workload.phase, report.left_over) == (WorkloadPhase.CANCELLED, ())
     assert {rank.exit_code for rank in report.workload.ranks} == {-signal.SIGKILL}

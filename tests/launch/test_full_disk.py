@@ -63,7 +63,7 @@ print("before", flush=True)
 wait("full")
 os.write(1, b"x" * 1_000_000)
 wait("room")
-for i in range(40):
+for i in range(20):
     print("after", i, flush=True)
     time.sleep(0.05)
 sys.exit(3 if os.environ["RANK"] == "1" else 0)
@@ -83,9 +83,9 @@ sys.exit(3 if os.environ["RANK"] == "1" else 0)
         r"before\n(x*\n?)\[\.\.\. (\d+) bytes of output lost: No space left on device\]\n((?:after \d+\n)+)", text
     )
     assert match, text[-300:]
-    assert match[3].endswith("after 39\n")
+    assert match[3].endswith("after 19\n")
     kept = len(match[1].replace("\n", ""))
-    written_after = sum(len(f"after {i}\n") for i in range(40)) - len(match[3])
+    written_after = sum(len(f"after {i}\n") for i in range(20)) - len(match[3])
     assert kept + int(match[2]) == 1_000_000 + written_after
     assert f"{match[2]} bytes of its output were lost" in str(workload.ranks[1].reason)
 

@@ -68,11 +68,11 @@ async def test_leaving_a_stream_ends_its_program() -> None:
     assert not marked("987.3")
 
 
-async def test_put_copies_whole_or_not_at_all(tmp_path: Path) -> None:
-    source = tmp_path / "a"
-    source.write_bytes(b"x" * 100)
-    await HOST.put(source, str(tmp_path / "sub" / "b"), timeout_s=10)
-    assert (tmp_path / "sub" / "b").read_bytes() == source.read_bytes()
-    with pytest.raises(TransportError, match="No such file"):
-        await HOST.put(tmp_path / "missing", str(tmp_path / "sub" / "b"), timeout_s=10)
-    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["b"]
+async def test_put_writes_whole_or_not_at_all_also_when_many_write_at_once(tmp_path: Path) -> None:
+    target = tmp_path / "sub" / "b"
+    await asyncio.gather(*(HOST.put(bytes([n]) * 100_000, str(target), timeout_s=10) for n in range(8)))
+    assert target.read_bytes() in [bytes([n]) * 100_000 for n in range(8)]
+    (tmp_path / "sub" / "folder").mkdir()
+    with pytest.raises(TransportError, match="Is a directory"):
+        await HOST.put(b"x", str(tmp_path / "sub" / "folder"), timeout_s=10)
+    assert sorted(path.name for path in (tmp_path / "sub").iterdir()) == ["b", "folder"]

@@ -14,10 +14,11 @@ import pytest
 
 from jupyter_gpu_clusters.core.errors import NotFoundError, TransportError
 from jupyter_gpu_clusters.core.models import LogChunk, WorkloadPhase
-from jupyter_gpu_clusters.launch import supervisor
 from jupyter_gpu_clusters.launch.logs import MAX_CHUNK_BYTES
+from jupyter_gpu_clusters.launch.shipping import build_archive
 from jupyter_gpu_clusters.launch.spec import CommandSpec
-from jupyter_gpu_clusters.launch.supervisor import LogFeed, LogReader, whole_characters
+from jupyter_gpu_clusters.launch.supervisor.log_reader import LogReader, whole_characters
+from jupyter_gpu_clusters.launch.supervisor.read_log import LogFeed
 from tests.until import until_async
 
 from .bench import SUPERVISOR_PYTHON, Bench, lines_of, log_readers
@@ -171,8 +172,10 @@ async def test_a_reader_ends_when_its_client_is_gone(bench: Bench) -> None:
         "tail": None,
         "follow": True,
     }
+    archive = bench.folder / "supervisor.pyz"
+    archive.write_bytes(build_archive())
     reader = await asyncio.create_subprocess_exec(
-        *(SUPERVISOR_PYTHON, "-I", "-S", supervisor.__file__, "read-log", workload.workload_id),
+        *(SUPERVISOR_PYTHON, "-I", "-S", str(archive), "read-log", workload.workload_id),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from jupyter_gpu_clusters.core.models import WorkloadPhase
+from jupyter_gpu_clusters.launch import control
 from jupyter_gpu_clusters.launch.spec import CommandSpec
-from jupyter_gpu_clusters.launch.supervisor import StateFile
+from jupyter_gpu_clusters.launch.supervisor.state_file import StateFile
 from tests.until import until
 
 from .bench import Bench, family, log_readers
@@ -25,13 +26,13 @@ CLIENT = """
 import anyio, sys
 from pathlib import Path
 from jupyter_gpu_clusters.launch.spec import CommandSpec
-from jupyter_gpu_clusters.launch.supervisor import StateFile
+from jupyter_gpu_clusters.launch.supervisor.state_file import StateFile
 from tests.launch.bench import Bench
 
 async def main():
     bench = Bench(Path(sys.argv[1]))
     wait = "while [ ! -e %s/go ]; do sleep 0.05; done" % sys.argv[1]
-    script = "echo one $RANK; " + wait + "; echo two $RANK; sleep $RANK; exit $((RANK * 4))"
+    script = "echo one $RANK; " + wait + "; echo two $RANK; sleep 0.$((RANK * 2)); exit $((RANK * 4))"
     await bench.submit(CommandSpec(script=script, procs_per_node=1), "outlives")
     async for chunk in bench.launcher.stream_logs("outlives", follow=True):
         print("following", flush=True)
@@ -81,7 +82,8 @@ async def test_all_supervisors_killed_at_once_are_reported_honestly(bench: Bench
     assert {rank.reason for rank in workload.ranks} == {"its supervisor is gone, its exit code is not known"}
 
 
-async def test_what_outlives_a_killed_supervisor_is_named_and_cancel_ends_it(bench: Bench) -> None:
+async def test_what_outlives_a_killed_supervisor_is_named_and_cancel_ends_it(impatient: Bench) -> None:
+    bench = impatient
     workload = await stubborn(bench)
     for node in range(2):
         os.kill(bench.supervisor(workload.workload_id, node), signal.SIGKILL)
@@ -94,11 +96,13 @@ async def test_what_outlives_a_killed_supervisor_is_named_and_cancel_ends_it(ben
     until(lambda: not family(workload.workload_id))
 
 
-async def test_cancel_ends_a_workload_whose_supervisor_is_frozen(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, nodes=1, grace_s=0.2)
-    workload = await bench.submit(CommandSpec(command=["sleep", "1000"]))
-    os.kill(bench.supervisor(workload.workload_id), signal.SIGSTOP)
-    report = await bench.launcher.cancel_workload(workload.workload_id)
+async def test_cancel_ends_a_workload_whose_supervisor_is_frozen(
+    impatient: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "KILL_S", 0.0)
+    workload = await impatient.submit(CommandSpec(command=["sleep", "1000"], nodes=1))
+    os.kill(impatient.supervisor(workload.workload_id), signal.SIGSTOP)
+    report = await impatient.launcher.cancel_workload(workload.workload_id)
     assert report.workload.phase is WorkloadPhase.FAILED
     assert report.left_over == ()
     until(lambda: not family(workload.workload_id))

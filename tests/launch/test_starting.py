@@ -18,7 +18,8 @@ from jupyter_gpu_clusters.launch.control import Control
 from jupyter_gpu_clusters.launch.hosts import Completed, LocalHost
 from jupyter_gpu_clusters.launch.ranks import RankNode
 from jupyter_gpu_clusters.launch.spec import CommandSpec
-from jupyter_gpu_clusters.launch.supervisor import Channel, control_ports
+from jupyter_gpu_clusters.launch.supervisor.channel import Channel
+from jupyter_gpu_clusters.launch.supervisor.ports import control_ports
 from tests.until import until, until_async
 
 from .bench import SUPERVISOR_PYTHON, Bench, family, start_document
@@ -43,8 +44,10 @@ async def test_a_command_runs_on_all_nodes_and_succeeds(bench: Bench) -> None:
 
 
 async def test_a_script_runs_by_the_program_its_first_line_names_else_by_a_shell(bench: Bench) -> None:
-    by_python = await bench.run(CommandSpec(script="#!/usr/bin/env python3\nprint('from', 'python')\n", nodes=1))
-    by_shell = await bench.run(CommandSpec(script="for i in 1 2; do echo $i; done", nodes=1))
+    by_python, by_shell = await asyncio.gather(
+        bench.run(CommandSpec(script="#!/usr/bin/env python3\nprint('from', 'python')\n", nodes=1)),
+        bench.run(CommandSpec(script="for i in 1 2; do echo $i; done", nodes=1)),
+    )
     assert await bench.text(by_python) == "from python\n"
     assert await bench.text(by_shell) == "1\n2\n"
     assert by_shell.command == ("<script of 30 bytes>",)
@@ -272,7 +275,7 @@ async def test_the_supervisor_is_brought_to_a_machine_that_is_not_this_one(tmp_p
     workload = await bench.run(CommandSpec(command=["echo", "hello"]))
     assert await bench.text(workload, 1) == "hello\n"
     assert [w.name for w in (await bench.launcher.list_workloads()).items] == ["train"]
-    assert list((tmp_path / "node0").glob(".supervisor-*.py"))
+    assert list((tmp_path / "node0").glob(".supervisor-*.pyz"))
 
 
 async def test_a_cancel_during_the_barrier_starts_nothing(bench: Bench) -> None:

@@ -137,6 +137,18 @@ describe('deleting a cluster', () => {
     expect(text()).toMatch(/It is locked\..*Unlock it\./);
   });
 
+  it('is calm when another tab was faster', async () => {
+    server.answer = () => ({
+      status: 404,
+      body: { message: 'No such cluster.', code: 'not_found' }
+    });
+    const done = actions.deleteCluster(paid);
+    await dialogWith('local/demo');
+    choose('Delete');
+    await done;
+    expect([dialogs().length, model.refreshes]).toEqual([0, 1]);
+  });
+
   it('does not call a lost answer a failure', async () => {
     server.answer = () => ({
       status: 502,
