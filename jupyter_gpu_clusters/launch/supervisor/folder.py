@@ -1,0 +1,58 @@
+"""Folders of workloads: ``ROOT/ID``, one for every node."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+WORKLOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+MAX_LISTED = 500
+"""So many workloads of a root are listed, the newest."""
+
+
+def claim(root: str, folder: str) -> str | None:
+    """Make the folder; a reason where that cannot be. Raises FileExistsError where another start has made it."""
+    try:
+        if not os.path.isdir(root):
+            os.makedirs(root, 0o700, exist_ok=True)
+    except OSError as exc:
+        return f"the folder {root} could not be made: {exc.strerror}"
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        raise
+    except OSError as exc:
+        return f"the work folder {folder} could not be made: {exc.strerror}"
+    return None
+
+
+def folders_of(workload_id: str, roots: list[str]) -> list[str]:
+    """Where a workload would be; nowhere, for an id that no start would have taken."""
+    return [os.path.join(root, workload_id) for root in roots] if WORKLOAD_ID.fullmatch(workload_id) else []
+
+
+def list_root(root: str) -> tuple[list[str], int]:
+    """Folders of workloads, newest first, and how many were left out. Raises OSError when it cannot be read."""
+    try:
+        with os.scandir(root) as items:
+            found = [(i.stat().st_mtime, i.path) for i in items if WORKLOAD_ID.fullmatch(i.name) and i.is_dir()]
+    except FileNotFoundError:
+        return [], 0
+    found.sort(reverse=True)
+    return [path for _, path in found[:MAX_LISTED]], max(0, len(found) - MAX_LISTED)
+
+
+def log_path(folder: str, rank: int) -> str:
+    return os.path.join(folder, f"rank-{rank}.log")
+
+
+def log_sizes(folder: str) -> dict[int, int]:
+    """Rank -> bytes of output so far."""
+    found = {}
+    with contextlib.suppress(OSError), os.scandir(folder) as files:
+        for file in files:
+            match = re.fullmatch(r"rank-(\d+)\.log", file.name)
+            if match:
+                found[int(match.group(1))] = file.stat().st_size
+    return found
