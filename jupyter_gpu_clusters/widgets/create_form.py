@@ -1,0 +1,75 @@
+"""The form that creates a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import ipywidgets
+from pydantic import BaseModel
+
+from ..core import bridge
+from ..core.consent import Consent
+from ..core.errors import Problem
+from ..core.models import Cluster, Created, Plan, Workload
+from .cell_text import create_cell
+from .fields import control_layout, control_style
+from .form import Form
+
+
+class CreateForm(Form[Created]):
+    """Account, name and the fields of the account's cluster spec.
+
+    Parameters
+    ----------
+    account : the one chosen at first; ``None`` for the first there is (``local`` unless there are others before it).
+
+    Raises
+    ------
+    SettingsError : there is no such account; the nearest name is offered.
+    """
+
+    command = "%%cluster_create"
+    name_help = "a name for the cluster"
+
+    def __init__(self, account: str | None = None) -> None:
+        super().__init__("Create a cluster", "Create cluster")
+        self._service = bridge.service()
+        names = self._service.account_names()
+        if account is not None:
+            self._service.provider_class(account)
+        self.account = ipywidgets.Dropdown(
+            options=names,
+            value=account or names[0],
+            description="Account",
+            tooltip="Who provides the cluster, and on whose bill",
+            style=control_style(),
+            layout=control_layout(),
+        )
+        self.account.observe(self._on_account, names="value")
+        self._lay_out(self.account)
+        self.use_model(self._find_model)
+        self.plan_soon()
+
+    def _on_account(self, _: Any) -> None:
+        self.use_model(self._find_model)
+        self.changed()
+
+    def _find_model(self) -> type[BaseModel]:
+        return self._service.spec_model(self.account.value)
+
+    def _name_problems(self, name: str) -> list[Problem]:
+        return [] if name else [Problem("name", "a cluster needs a name.")]
+
+    def _planner(self) -> Callable[[str | None, BaseModel], Any]:
+        return partial(self._service.plan_create, self.account.value)
+
+    async def _send(self, plan: Plan, consent: Consent | None) -> Created:
+        return await self._service.create(plan, consent=consent)
+
+    def _thing(self, result: Created) -> tuple[Cluster | Workload, str]:
+        return result.cluster, result.note or f"Cluster {result.cluster.full_name}: {result.cluster.phase}."
+
+    def _cell_text(self, name: str | None, written: Mapping[str, Any]) -> str:
+        return create_cell(self.account.value, name, written)
