@@ -11,7 +11,6 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import aclosing
@@ -68,6 +67,7 @@ class LiveCard:
         self._on_change = on_change
         self._service = bridge.service()
         self._problem: str | None = None
+        self._is_orphan = False
         self._state = State()
         self._tail = ""
         self._following: Future[None] | None = None
@@ -91,6 +91,11 @@ class LiveCard:
         _make_room_for(self)
         return self._following
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether it will be drawn again."""
+        return self._following is not None and not self._following.done()
+
     def stop(self) -> None:
         """End following; the card says so."""
         if self._following is not None:
@@ -102,10 +107,21 @@ class LiveCard:
             self._state = await self._service.state()
             view = self._view()
             self._problem = view.error.message if view is not None and view.error is not None else None
+            self._note_orphan()
             if isinstance(self.thing, Workload) and self.thing.phase is WorkloadPhase.FAILED:
                 self._tail = self._tail or await self._last_output(self.thing)
         except GpuClustersError as exc:
             self._problem = exc.message
+
+    def _note_orphan(self) -> None:
+        """A workload whose cluster is gone has ended, and nobody saw how."""
+        if isinstance(self.thing, Cluster) or self.thing.phase.is_final:
+            return
+        here = (self.thing.account, self.thing.cluster_id)
+        if all((cluster.account, cluster.cluster_id) != here for cluster in self._state.clusters):
+            reason = "Its cluster is gone; how it ended was not seen."
+            self.thing = self.thing.model_copy(update={"phase": WorkloadPhase.UNKNOWN, "reason": reason})
+            self._is_orphan = True
 
     async def _follow(self) -> None:
         pause_s = _RETRY_S
@@ -133,7 +149,7 @@ class LiveCard:
                     watching.result()
                 await self.look()
                 await self._draw()
-                if is_done:
+                if is_done or self._is_orphan:
                     return
                 await asyncio.sleep(MIN_GAP_S)
                 with contextlib.suppress(TimeoutError):
@@ -169,7 +185,7 @@ class LiveCard:
             now=utc_now(),
             problem=self._problem,
             is_live=not self.is_over,
-            is_stopped=is_stopped,
+            is_stopped=is_stopped or self._is_orphan,
             tail=self._tail,
             jobs=tuple(w.name for w in jobs_on(self._state, self.thing)) if isinstance(self.thing, Cluster) else (),
         )
@@ -189,16 +205,16 @@ class LiveCard:
             self._draw_stopped()
 
 
-_live: deque[LiveCard] = deque()
+_live: list[LiveCard] = []
 _live_lock = threading.Lock()
 
 
 def _make_room_for(card: LiveCard) -> None:
     with _live_lock:
-        _live.append(card)
-        oldest = _live.popleft() if len(_live) > MOST_LIVE else None
-    if oldest is not None:
-        oldest.stop()
+        _live[:] = [*(other for other in _live if other.is_followed), card]
+        surplus = _live[:-MOST_LIVE]
+    for other in surplus:
+        other.stop()
 
 
 def show_card(thing: Cluster | Workload) -> None:

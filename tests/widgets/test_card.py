@@ -70,7 +70,7 @@ def test_a_cluster_card_has_the_facts(shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", both(workload(ranks=tuple(RankState(rank=r, node_index=r, phase="running") for r in (0, 1))))
+    "shown", both(workload(ranks=tuple(RankState(rank=r, node_index=r, phase=WorkloadPhase.RUNNING) for r in (0, 1))))
 )
 def test_a_running_workload_card_has_the_facts(shown: str) -> None:
     for fact in ("local/demo/train", "● running", "2 running on 2 nodes", "1 min 15 s"):

@@ -22,6 +22,8 @@ from ..core import make
 from ..until import until
 from .kernel import ROOT, Kernel
 from .paid import PaidProvider
+from .test_actions import submit
+from .test_submit_form import make_cluster
 
 SET_UP = """
 import sys
@@ -207,6 +209,18 @@ def existing(paid: PaidProvider, service: Service) -> Cluster:
 
 def _unreachable() -> None:
     raise TransportError("the service does not answer")
+
+
+def test_a_workload_card_ends_when_its_cluster_is_gone(local: Service) -> None:
+    cluster = make_cluster(local)
+    job = submit(local, cluster, "import time; time.sleep(120)")
+    drawn: list[str] = []
+    following = LiveCard(job, lambda _, text: drawn.append(text)).start()
+    until(lambda: drawn and "● running" in drawn[-1])
+    bridge.call(local.delete, cluster)
+    until(following.done)
+    assert "● running" not in drawn[-1]
+    assert "Its cluster is gone; how it ended was not seen." in drawn[-1] or "Final." in drawn[-1]
 
 
 def test_of_many_live_cards_the_oldest_ends(paid: PaidProvider) -> None:

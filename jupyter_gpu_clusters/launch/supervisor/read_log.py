@@ -77,7 +77,7 @@ class LogFeed:
         """Logs there are; all of a node's appear before anything runs."""
         wanted = self._request["ranks"]
         for folder in self._folders:
-            for rank in log_sizes(folder):
+            for rank in sorted(log_sizes(folder)):
                 if rank not in self._readers and (wanted is None or rank in wanted):
                     self._readers[rank] = self._open(rank, folder)
         self._is_first_look = False
