@@ -11,15 +11,18 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from .errors import JournalError
+from .locks import file_lock
 from .models import Order, Verb
 from .paths import make_private, sync_folder, write_durably, write_new
 
 _KEPT_RELEASED = 2000
+_LOCKED_WITHIN_S = 10.0
 
 
 def claim_key(order: Order) -> str:
@@ -65,19 +68,36 @@ class Claims:
         return order
 
     def update(self, order: Order) -> None:
-        """Record what became of a claimed order (durable before return)."""
-        write_durably(self._path(order), _to_bytes(order))
+        """Record what became of a claimed order (durable before return); a released one stays released."""
+        with self._locked():
+            if self._holds(order):
+                write_durably(self._path(order), _to_bytes(order))
 
     def release(self, order: Order) -> None:
-        """Give the name back; the file is kept among the released ones as a record."""
-        path = self._path(order)
-        held = self._read(path)
-        if held is None or held.order_id != order.order_id:
-            return
-        write_durably(path, _to_bytes(order))
-        os.replace(path, self._released / f"{order.order_id}.json")
-        sync_folder(path.parent)
-        self._forget_old()
+        """Give the name back; the file is kept among the released ones as a record. Calm when it is free already."""
+        with self._locked():
+            if not self._holds(order):
+                return
+            path = self._path(order)
+            write_durably(path, _to_bytes(order))
+            os.replace(path, self._released / f"{order.order_id}.json")
+            sync_folder(path.parent)
+            self._forget_old()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            with file_lock(self._live / ".lock", within_s=_LOCKED_WITHIN_S):
+                yield
+        except OSError as exc:
+            raise JournalError(
+                f"The intent files in {self._live} cannot be changed ({exc.strerror or exc}).",
+                hint="Make room there or make it writable; %cluster_recover then finds out what is there.",
+            ) from exc
+
+    def _holds(self, order: Order) -> bool:
+        held = self._read(self._path(order))
+        return held is not None and held.order_id == order.order_id
 
     def holder(self, order: Order) -> Order | None:
         """The order that holds the claim `order` would need, if any."""

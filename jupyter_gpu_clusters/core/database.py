@@ -7,11 +7,9 @@ aside under a lock file and started anew.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .errors import JournalBusyError, JournalError, JournalVersionError
+from .locks import file_lock
 from .paths import make_private
 
 T = TypeVar("T")
@@ -180,7 +179,7 @@ def _is_corrupt(exc: sqlite3.DatabaseError) -> bool:
 
 def _set_aside(path: Path) -> None:
     """Rename a corrupt file with its side files; whoever comes second finds the new file in place."""
-    with _locked(path.with_suffix(".lock")):
+    with file_lock(path.with_suffix(".lock"), within_s=BUSY_AFTER_S):
         if _opens(path):
             return
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
@@ -203,28 +202,12 @@ def _opens(path: Path) -> bool:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        deadline = time.monotonic() + BUSY_AFTER_S
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise JournalBusyError(f"Another process is repairing the journal {path}.") from None
-                time.sleep(0.05)
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
 def _plain_errors(path: Path) -> Iterator[None]:
     """SQLite's and the system's words as sentences of ours."""
     try:
         yield
+    except TimeoutError as exc:
+        raise JournalBusyError(f"Another process is repairing the journal {path}.", hint="Run it again.") from exc
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as exc:
         code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,15 @@ def test_a_damaged_intent_file_is_not_taken_for_a_free_name(tmp_path: Path) -> N
     next((tmp_path / "intents").glob("*.json")).write_text("{")
     with pytest.raises(JournalError, match="may exist"):
         claims.claim(make.order(order_id="b"))
+
+
+def test_many_releases_at_once_are_calm_and_free_the_name_for_good(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    order = make.order()
+    claims.claim(order)
+    with ThreadPoolExecutor(8) as pool:
+        for result in [pool.submit(claims.release, order) for _ in range(8)]:
+            result.result(30)
+    claims.update(order)
+    assert claims.holder(order) is None
+    assert claims.claim(make.order(order_id="next")).order_id == "next"

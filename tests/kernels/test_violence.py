@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_gpu_clusters.core import paths
 from jupyter_gpu_clusters.core.claims import Claims
-from tests.magics.kernel import Kernel
+from tests.kernel import Kernel
 from tests.until import until
 
 LOAD = "%load_ext jupyter_gpu_clusters"

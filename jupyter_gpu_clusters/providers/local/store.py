@@ -7,7 +7,6 @@ away from it, so no half cluster can be seen and no name can be taken twice.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,7 +16,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ...core.locks import file_lock
 from ...core.paths import make_private, sync_folder, write_durably
+
+_LOCKED_WITHIN_S = 30.0
 
 
 class Record(BaseModel):
@@ -46,12 +48,8 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Keep other creates and scales out (GPUs are handed out under it). Held for milliseconds."""
         make_private(self.root)
-        handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with file_lock(self.root / ".lock", within_s=_LOCKED_WITHIN_S):
             yield
-        finally:
-            os.close(handle)
 
     def all(self) -> list[Record]:
         """Every cluster, oldest first. An unreadable record is an error of the caller's listing, never skipped.
