@@ -124,7 +124,9 @@ def processes_of(workload_id: str) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked for in /proc")
 def test_nothing_of_the_cluster_runs_on_after_the_notebook(folder: Path) -> None:
-    assert str(os.getpid()) in processes_of(sys.executable), "processes cannot be found this way"
+    with subprocess.Popen(["sleep", "60"], env={"MARK": "a-mark-to-be-found"}) as marked:
+        assert processes_of("a-mark-to-be-found") == [str(marked.pid)], "processes cannot be found this way"
+        marked.kill()
     workload_id = workload_id_of(with_nbclient(folder))
     deadline = time.monotonic() + 20
     while left := processes_of(workload_id):
