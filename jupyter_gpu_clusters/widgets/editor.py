@@ -16,6 +16,7 @@ from .values import Masked
 
 LABEL_WIDTH = "13em"
 ROW_WIDTH = "52em"
+NOTE_MARGIN = f"0 0 0 calc({LABEL_WIDTH} + 8px)"
 
 
 class Collected:
@@ -40,7 +41,7 @@ class Editor(ABC):
         self.shape = shape
         self.path = path
         self._changed = changed
-        self._note = ipywidgets.HTML(layout={"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"})
+        self._note = ipywidgets.HTML(layout={"margin": NOTE_MARGIN})
         self._help = help_html(help_text(shape))
         self.show_problems(())
 

@@ -12,7 +12,7 @@ import asyncio
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -27,7 +27,7 @@ from ..core.consent import Consent, consent_to
 from ..core.errors import ConsentError, GpuClustersError, Problem, SpecError
 from ..core.models import Cluster, Plan, Workload
 from .draft import NAME, filled_in_spec, written_in
-from .editor import place_problems
+from .editor import NOTE_MARGIN, place_problems
 from .fields import control_layout, control_style
 from .html import BUSY_COLOUR, GOOD_COLOUR, fault_text, heading_html, problem_html, status_html
 from .nested import GroupEditor
@@ -74,6 +74,7 @@ class Form(ABC, Generic[R]):
         self.name = ipywidgets.Text(
             description="Name", placeholder=self.name_help, style=control_style(), layout=control_layout()
         )
+        self.name_note = ipywidgets.HTML(layout={"margin": NOTE_MARGIN, "display": "none"})
         self.message = ipywidgets.HTML()
         self.plan_view = ipywidgets.HTML(waiting_html(_EMPTY))
         self.agree: Any = None
@@ -108,6 +109,7 @@ class Form(ABC, Generic[R]):
                 self.message,
                 targets,
                 self.name,
+                self.name_note,
                 self._fields_box,
                 self.plan_view,
                 self._agree_box,
@@ -218,6 +220,7 @@ class Form(ABC, Generic[R]):
             if generation != self._generation:
                 return
             place_problems((), self.root)
+            self._show_name_problems(())
             self.message.value = ""
             self.plan_view.value = plan_html(plan)
             self._ask(plan)
@@ -236,12 +239,16 @@ class Form(ABC, Generic[R]):
 
     def _show_error(self, error: GpuClustersError) -> None:
         """Every problem beside its field; what has no field, on top."""
-        named = [problem for problem in error.problems if problem.field != NAME]
-        rest = [problem for problem in error.problems if problem.field == NAME] + place_problems(named, self.root)
+        self._show_name_problems([problem.text for problem in error.problems if problem.field == NAME])
+        rest = place_problems([problem for problem in error.problems if problem.field != NAME], self.root)
         if rest or not error.problems:
             self.message.value = error_html(error, rest)
         else:
             self.message.value = ""
+
+    def _show_name_problems(self, texts: Sequence[str]) -> None:
+        self.name_note.value = problem_html(texts)
+        self.name_note.layout.display = "" if texts else "none"
 
     def _show_fault(self, future: Future[Any]) -> None:
         """A fault of ours must not leave the form waiting for ever without a word."""

@@ -68,13 +68,13 @@ def test_all_problems_are_told_at_once(local: Service) -> None:
     control(form, "gpus_per_node").value = -1
     until(lambda: "must be at least 0" in note(form, "gpus_per_node"))
     assert "must be at least 1" in note(form, "nodes")
-    assert "a cluster needs a name" in form.message.value
+    assert "a cluster needs a name" in form.name_note.value
 
 
-def test_a_name_the_provider_refuses_is_told_on_top(local: Service) -> None:
+def test_a_name_the_provider_refuses_is_told_beside_it(local: Service) -> None:
     form = cluster_form()
     form.name.value = "Not A Name!"
-    until(lambda: "name" in form.message.value)
+    until(lambda: "lower-case" in form.name_note.value)
     assert form.send_button.disabled
 
 
