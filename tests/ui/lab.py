@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 PANEL = "jupyter-gpu-clusters-panel"
 
-_EMPTY_CELL = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+_EMPTY_CELL: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
 
 _RUN_ALL = """async () => {
   const app = window.jupyterapp;
