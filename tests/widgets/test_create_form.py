@@ -170,7 +170,8 @@ def test_only_the_newest_plan_is_shown_however_late_an_older_one_comes(paid: Pai
     assert "<b>40</b>" in form.plan_view.value
     paid.plan_gates[3].set()
     set_nodes(form, 6)
-    until(lambda: "<b>48</b>" in form.plan_view.value)
+    planned(form)
+    assert "<b>48</b>" in form.plan_view.value
     assert form._plan is not None
     assert form._plan.nodes == 6
 

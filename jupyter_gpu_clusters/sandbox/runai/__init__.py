@@ -5,9 +5,9 @@
 and ``storage_rules.py`` (between fields), ``policy.py`` and ``merge.py`` (defaults, templates, refusals with their
 complianceIssues), ``submit.py`` (from a body to a workload), ``workload.py`` and ``scheduler.py`` (phases, quota,
 gangs, preemption), ``placement.py`` (which node takes which pod), ``actions.py`` (what ends or changes workloads),
-``views.py``, ``reading.py``, ``listing.py`` and ``metrics.py`` (what is shown of workloads), ``organization.py``, ``catalogue.py``
-and ``assets.py`` (what is shown of the rest), ``choices.py`` (what the contract leaves open), ``errors.py`` (the shapes
-of refusals), ``logs.py`` (the cluster API), ``setup.py`` (changes from outside).
+``views.py``, ``reading.py``, ``listing.py`` and ``metrics.py`` (what is shown of workloads), ``organization.py``,
+``catalogue.py`` and ``assets.py`` (what is shown of the rest), ``choices.py`` (what the contract leaves open),
+``errors.py`` (the shapes of refusals), ``logs.py`` (the cluster API), ``setup.py`` (changes from outside).
 
 Every workload's GPUs come out of simulated nodes: all its pods start or none does, at most up to the project's limit,
 and beyond its quota only when it can be preempted.

@@ -63,7 +63,7 @@ def forbidden(workload: Workload, pool: NodePool, holders: Collection[Workload])
         text = f"{need:g} more GPUs would exceed the limit of {quota.limit:g} of project {project.name}"
         return Obstacle(pool.name, "OverLimit", text)
     fixed = allocated(holders, project, pool.name, fixed_only=True) + need
-    if fixed > quota.deserved + _TINY:
+    if not workload.preemptible and fixed > quota.deserved + _TINY:
         text = f"non-preemptible work must fit in the quota of {quota.deserved:g} GPUs of project {project.name}"
         return Obstacle(pool.name, "NonPreemptibleOverQuota", text)
     return None
