@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from .errors import NotSupportedError
+from .errors import NotSupportedError, SettingsError
 from .paths import accounts_file
 from .provider import Provider
 from .registry import load
@@ -44,14 +44,14 @@ class Accounts:
 
     def provider_class(self, name: str) -> type[Provider]:
         """The class behind an account."""
-        return load(self.account(name).provider)
+        return _class_of(self.account(name))
 
     def provider(self, name: str) -> Provider:
         """The provider object of an account, the same at every call while its settings stay."""
         account = self.account(name)
         known = self._providers.get(name)
         if known is None or known.account != account:
-            known = self._providers[name] = load(account.provider)(account)
+            known = self._providers[name] = _class_of(account)(account)
         return known
 
     def able(self, name: str, base: type[B], ability: str) -> B:
@@ -71,6 +71,15 @@ class Accounts:
         for provider in self._providers.values():
             await provider.aclose()
         self._providers.clear()
+
+
+def _class_of(account: Account) -> type[Provider]:
+    try:
+        return load(account.provider)
+    except SettingsError as exc:
+        raise SettingsError(
+            f"Account {account.name!r} in {accounts_file()}: {exc.message}", hint=exc.hint, problems=exc.problems
+        ) from exc
 
 
 def _stamp() -> tuple[int, int] | None:

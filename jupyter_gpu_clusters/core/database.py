@@ -84,6 +84,7 @@ class Database:
         def transaction(connection: sqlite3.Connection) -> T:
             connection.execute("BEGIN IMMEDIATE")
             try:
+                _version(connection, self.path)
                 result = work(connection)
                 connection.execute("COMMIT")
             except BaseException:
@@ -149,7 +150,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
         connection.execute("INSERT INTO meta VALUES ('journal_id', ?)", (os.urandom(4).hex(),))
-        connection.execute("INSERT INTO meta VALUES ('salt', ?)", (os.urandom(16).hex(),))
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 

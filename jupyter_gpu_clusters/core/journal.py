@@ -7,7 +7,9 @@ Methods block for a disk write or two; the service calls them on worker threads.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -28,6 +30,7 @@ from .models import (
     Transition,
     Workload,
 )
+from .paths import make_private, write_new
 
 _NOTICE_FOR_S = 86_400
 
@@ -69,8 +72,11 @@ class Journal:
         return self._meta("journal_id")
 
     def salt(self) -> bytes:
-        """The salt of credential digests; differs per journal."""
-        return bytes.fromhex(self._meta("salt"))
+        """The salt of digests; differs per journal, and survives the loss of the database."""
+        path = make_private(self.folder) / "salt"
+        with contextlib.suppress(FileExistsError):
+            write_new(path, os.urandom(32))
+        return path.read_bytes()
 
     def notices(self) -> tuple[str, ...]:
         """What happened to the journal itself that the user must know (a corrupt file set aside)."""

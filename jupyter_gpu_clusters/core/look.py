@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from functools import partial
 
@@ -9,7 +10,7 @@ from anyio import to_thread
 
 from .errors import GpuClustersError, ProviderError
 from .journal import Journal
-from .models import Cluster, ClusterPhase, Failure, Listing, Order, Verb, Workload
+from .models import Cluster, ClusterPhase, Failure, Listing, Lookup, Order, Verb, Workload
 from .orders import Orders
 from .provider import CreatesClusters, Provider, RunsWorkloads
 
@@ -51,12 +52,22 @@ async def resume_delete(provider: Provider, journal: Journal, orders: Orders, or
     cluster = await to_thread.run_sync(journal.cluster, order.identity_key, order.target_id)
     if cluster is None:
         return
-    try:
-        answer = await orders.send(order, partial(provider.delete_cluster, cluster, order))
-    except GpuClustersError:
-        return
+    with contextlib.suppress(GpuClustersError):
+        await orders.send(order, partial(send_delete, provider, journal, orders, cluster, order))
+
+
+async def send_delete(
+    provider: CreatesClusters, journal: Journal, orders: Orders, cluster: Cluster, order: Order
+) -> Lookup[Cluster]:
+    """Send a delete and record what it showed, as one piece that no interrupt can part."""
+    answer = await provider.delete_cluster(cluster, order)
     if answer.answer == "absent":
         await forget(journal, orders, order.identity_key, cluster, "Deleted.")
+        return answer
+    changes = {"phase": ClusterPhase.DELETING, "reason": answer.reason}
+    deleting = (answer.item or cluster).model_copy(update=changes)
+    await to_thread.run_sync(journal.put_cluster, order.identity_key, deleting)
+    return answer.model_copy(update={"item": deleting})
 
 
 async def forget(journal: Journal, orders: Orders, identity: str, cluster: Cluster, detail: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 
@@ -11,10 +12,13 @@ from pydantic import BaseModel
 from .models import Cluster, Plan, Verb
 
 
-def digest_of(spec: BaseModel) -> str:
-    """A digest of the spec as written; fields left out and fields set to their default are the same."""
+def digest_of(spec: BaseModel, salt: bytes) -> str:
+    """A digest of the spec as written; fields left out and fields set to their default are the same.
+
+    Salted, since a spec can hold short secrets that could be guessed from a plain digest.
+    """
     text = json.dumps(spec.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()
 
 
 def difference(before: Mapping[str, object], after: Mapping[str, object]) -> str:

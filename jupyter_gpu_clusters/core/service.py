@@ -18,9 +18,17 @@ from . import consent as consents
 from .accounts import Accounts
 from .attach import Placement, place_or_attach
 from .consent import Consent
-from .errors import GpuClustersError, NotFoundError, OutcomeUnknownError, Problem, SettingsError, SpecError
+from .errors import (
+    ConflictError,
+    GpuClustersError,
+    NotFoundError,
+    OutcomeUnknownError,
+    Problem,
+    SettingsError,
+    SpecError,
+)
 from .journal import Journal
-from .look import failure_of, forget, look
+from .look import failure_of, forget, look, send_delete
 from .models import (
     AccountStatus,
     CancelReport,
@@ -36,6 +44,7 @@ from .models import (
     Recovered,
     State,
     Submitted,
+    Verb,
     Workload,
 )
 from .names import match_clusters, match_workloads, only_one
@@ -193,7 +202,7 @@ class Service:
         provider = self._accounts.able(account, CreatesClusters, "create")
         if not name:
             raise SpecError("The cluster has no name.", problems=[Problem("name", "is needed: --name NAME")])
-        return await provider.plan_cluster(name, spec, digest_of(spec))
+        return await provider.plan_cluster(name, spec, await self._digest(spec))
 
     async def create(self, plan: Plan, *, consent: Consent | None = None, new: bool = False) -> Created:
         """Create the planned cluster, or attach to the one that is there by that name from the same spec.
@@ -213,6 +222,8 @@ class Service:
         await self._same_identity(provider, plan)
 
         async def find(order: Order) -> Lookup[Cluster]:
+            for cluster_id in order.remote_ids:
+                await self._refuse_if_deleting(order.identity_key, cluster_id, plan.name)
             return await self._look_up_cluster(provider, order)
 
         placement: Placement[Cluster] = await place_or_attach(self._orders, provider, plan, find, is_new=new)
@@ -239,7 +250,8 @@ class Service:
         """Carry out a planned change of size; raises like `create`."""
         consents.require(plan, consent)
         provider = self._accounts.able(plan.account, ScalesClusters, "scale")
-        await self._same_identity(provider, plan)
+        identity = await self._same_identity(provider, plan)
+        await self._refuse_if_deleting(identity, plan.target_id or "", plan.name)
         order, is_mine = await self._orders.place(plan)
         if not is_mine:
             raise OutcomeUnknownError(
@@ -254,14 +266,22 @@ class Service:
         provider = self._accounts.able(cluster.account, CreatesClusters, "delete")
         identity = (await provider.identity()).key
         order, _ = await self._orders.place(plan_delete(cluster, identity))
-        answer = await self._orders.send(order, partial(provider.delete_cluster, cluster, order))
+        answer = await self._orders.send(
+            order, partial(send_delete, provider, self._journal, self._orders, cluster, order)
+        )
         if answer.answer == "absent":
-            await forget(self._journal, self._orders, identity, cluster, "Deleted.")
-            gone = cluster.model_copy(update={"phase": ClusterPhase.DELETED})
-            return Deleted(cluster=gone, is_gone=True)
-        deleting = (answer.item or cluster).model_copy(update={"phase": ClusterPhase.DELETING, "reason": answer.reason})
-        await to_thread.run_sync(self._journal.put_cluster, identity, deleting)
-        return Deleted(cluster=deleting, is_gone=False, note=answer.reason)
+            return Deleted(cluster=cluster.model_copy(update={"phase": ClusterPhase.DELETED}), is_gone=True)
+        return Deleted(cluster=answer.item or cluster, is_gone=False, note=answer.reason)
+
+    async def _refuse_if_deleting(self, identity: str, cluster_id: str, name: str) -> None:
+        """A wish to delete never lapses, so nothing may be built on what it is about."""
+        for order in await to_thread.run_sync(self._journal.open_orders, identity):
+            if order.verb is Verb.DELETE and order.target_id == cluster_id:
+                raise ConflictError(
+                    f"The cluster of {name!r} is being deleted.",
+                    hint="Wait until %cluster_list no longer shows it, or use another.",
+                    provider=order.provider,
+                )
 
     # Workloads
 
@@ -272,7 +292,7 @@ class Service:
                 f"{cluster.name!r} is still being created.", hint=f"Wait for it: %cluster_wait {cluster.name}"
             )
         launcher = self._accounts.able(cluster.account, RunsWorkloads, "workloads").launcher(cluster)
-        return await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, digest_of(spec))
+        return await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, await self._digest(spec))
 
     async def submit(self, plan: Plan, *, consent: Consent | None = None) -> Submitted:
         """Start the planned workload; a live one of that name and spec is attached, a finished one runs again.
@@ -287,6 +307,7 @@ class Service:
         cluster = await to_thread.run_sync(self._journal.cluster, identity, plan.target_id or "")
         if cluster is None or cluster.phase is ClusterPhase.DELETED:
             raise NotFoundError(f"The cluster of {plan.name!r} is gone.", hint="%cluster_list shows what there is.")
+        await self._refuse_if_deleting(identity, cluster.cluster_id, plan.name)
         launcher = provider.launcher(cluster)
 
         async def find(order: Order) -> Lookup[Workload]:
@@ -363,6 +384,9 @@ class Service:
         if order is None or not order.state.is_open:
             raise NotFoundError(f"There is no open order {order_id!r}.", hint="%cluster_recover lists them.")
         return await self._orders.close(order, f"Closed by the user: {statement}")
+
+    async def _digest(self, spec: BaseModel) -> str:
+        return digest_of(spec, await to_thread.run_sync(self._journal.salt))
 
     async def _same_identity(self, provider: Provider, plan: Plan) -> str:
         identity = (await provider.identity()).key

@@ -13,6 +13,7 @@ The account ``local`` is always there.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from .nearest import did_you_mean
 from .paths import accounts_file
 
 _KEYRING_SERVICE = "jupyter-gpu-clusters"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Account(BaseModel):
@@ -119,7 +121,11 @@ class Settings(BaseModel):
         except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as exc:
             raise SettingsError(f"{file} cannot be read: {exc}.", hint="Correct the file; nothing was sent.") from exc
         problems = [*_unknown_tables(tables)]
-        for name, table in dict(tables.get("accounts", {})).items():
+        section = tables.get("accounts", {})
+        if not isinstance(section, dict):
+            problems.append(Problem("accounts", "must be a table of accounts: [accounts.NAME]."))
+            section = {}
+        for name, table in section.items():
             try:
                 accounts[name] = _account(name, table)
             except SettingsError as exc:
@@ -154,6 +160,8 @@ def _unknown_tables(tables: Mapping[str, Any]) -> list[Problem]:
 
 def _account(name: str, table: object) -> Account:
     where = f"accounts.{name}"
+    if not _NAME.fullmatch(name):
+        raise SettingsError("", problems=[Problem(where, "the name must be letters, digits, '.', '_' and '-'.")])
     if not isinstance(table, dict):
         raise SettingsError("", problems=[Problem(where, "must be a table with at least `provider`.")])
     options = {key: value for key, value in table.items() if key not in ("provider", "secret")}

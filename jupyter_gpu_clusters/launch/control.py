@@ -107,6 +107,20 @@ class Control:
             looks = {(host.name, root): RootLook(problem=exc.message) for root in roots}
             return CancelAnswer(looks, (f"{host.name}: not known, {exc.message}",))
 
+    async def end_leftovers(self, nodes: Sequence[RankNode], grace_s: float) -> tuple[str, ...]:
+        """End what carries the marks of any workload under the nodes' folders; what is left, or could not be asked."""
+        groups = _by_host(nodes)
+        answers = await asyncio.gather(*(self._end_leftovers_on(host, roots, grace_s) for host, roots in groups))
+        return tuple(line for answer in answers for line in answer)
+
+    async def _end_leftovers_on(self, host: Host, roots: list[str], grace_s: float) -> tuple[str, ...]:
+        request = {"roots": roots, "grace_s": grace_s}
+        try:
+            answer = await self._ask(host, roots[0], ["end-leftovers"], request, grace_s + KILL_S + 30)
+            return tuple(map(str, answer.get("left_over", ())))
+        except TransportError as exc:
+            return (f"{host.name}: not known, {exc.message}",)
+
     async def open_log(
         self, host: Host, roots: Sequence[str], workload_id: str, request: Mapping[str, Any]
     ) -> AbstractAsyncContextManager[ByteReader]:

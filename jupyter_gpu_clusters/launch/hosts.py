@@ -83,6 +83,8 @@ class Host(Protocol):
     async def put_tree(self, source: Path, files: Sequence[str], target: str, *, timeout_s: float) -> None:
         """Copy `files`, relative to `source`, into the new directory `target` there; links stay links.
 
+        The parent of `target` has to exist.
+
         Raises TransportError; what was copied by then may remain at `target`.
         """
 
@@ -217,10 +219,11 @@ def _write_file(data: bytes, target: Path) -> None:
 
 
 def _copy_tree(source: Path, files: Sequence[str], target: Path, stop: threading.Event) -> None:
-    target.mkdir(mode=0o700, parents=True)
+    target.mkdir(mode=0o700)
     for name in files:
         if stop.is_set():
             return
         place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        for parent in reversed(Path(name).parents[:-1]):
+            (target / parent).mkdir(exist_ok=True)
         shutil.copy2(source / name, place, follow_symlinks=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ TOPOLOGY_VARIABLES = frozenset(
     }
 )
 """What says who is which rank; a user's own value for one of these is not used."""
+
+WORKLOAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 DEVICES_VARIABLE = "CUDA_VISIBLE_DEVICES"
 
@@ -73,9 +76,11 @@ class RanksRequest:
     files: FileSet | None
 
 
-def check(spec: CommandSpec, nodes: Sequence[RankNode], around: Surroundings) -> tuple[list[Problem], FileSet | None]:
+def check(
+    name: str, spec: CommandSpec, nodes: Sequence[RankNode], around: Surroundings
+) -> tuple[list[Problem], FileSet | None]:
     """Everything that can be seen to be wrong before anything starts. Reads local directories; may block."""
-    problems = _check_nodes(spec, nodes)
+    problems = _check_name(name) + _check_nodes(spec, nodes)
     files: FileSet | None = None
     if spec.sync is not None:
         found = collect(Path(_local_path(spec.sync, around.workdir)))
@@ -89,6 +94,13 @@ def check(spec: CommandSpec, nodes: Sequence[RankNode], around: Surroundings) ->
         if not os.path.isdir(workdir):
             problems.append(Problem("workdir", f"{workdir} is not a directory"))
     return problems, files
+
+
+def _check_name(name: str) -> list[Problem]:
+    if WORKLOAD_NAME.fullmatch(name):
+        return []
+    rule = "needs 1 to 63 characters: letters (a-z, A-Z), digits, '.', '_' and '-', beginning with a letter or digit"
+    return [Problem("name", rule)]
 
 
 def _check_nodes(spec: CommandSpec, nodes: Sequence[RankNode]) -> list[Problem]:

@@ -88,9 +88,9 @@ class RanksLauncher(Launcher):
         """
         if not isinstance(spec, CommandSpec):
             raise TypeError(f"a CommandSpec is needed, not {type(spec).__name__}")
-        problems, files = await asyncio.to_thread(check, spec, self.nodes, self._around)
+        problems, files = await asyncio.to_thread(check, name, spec, self.nodes, self._around)
         if problems:
-            raise SpecError(f"{name} cannot be started on {self.place.cluster_name}.", problems=problems)
+            raise SpecError(f"The workload cannot be started on {self.place.cluster_name}.", problems=problems)
         request = build_request(name, spec, self.nodes, self._around, files)
         used = len(request.documents)
         return Plan(
@@ -304,6 +304,18 @@ class RanksLauncher(Launcher):
         raise NotFoundError(
             f"No node of {self.place.cluster_name} knows the workload {workload_id}.", provider=self.place.provider
         )
+
+    async def end_leftovers(self) -> tuple[str, ...]:
+        """End every process that any workload of this cluster left behind: TERM, and KILL after the grace.
+
+        For a cluster that is about to be deleted, after its workloads were cancelled and before its nodes' folders
+        are removed: the workloads are those that have a folder there.
+
+        Returns
+        -------
+        tuple of str : ``host:pid name`` of what would not end, and a line for every machine that could not be asked.
+        """
+        return await self.control.end_leftovers(self.nodes, self._around.grace_s)
 
     async def stream_logs(
         self,

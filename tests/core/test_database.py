@@ -56,6 +56,18 @@ def test_a_journal_of_a_newer_release_is_refused_and_untouched(tmp_path: Path) -
     assert path.read_bytes() == before
 
 
+def test_a_release_that_migrates_meanwhile_is_noticed_before_the_next_write(database: Database) -> None:
+    database.write(lambda c: c.execute("INSERT INTO meta VALUES ('x', 'y')"))
+    newer = sqlite3.connect(database.path)
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    with pytest.raises(JournalVersionError, match="newer release"):
+        database.write(lambda c: c.execute("INSERT INTO meta VALUES ('z', 'y')"))
+    with sqlite3.connect(database.path) as look:
+        assert look.execute("SELECT count(*) FROM meta WHERE key = 'z'").fetchone() == (0,)
+    look.close()
+
+
 def test_a_journal_locked_by_another_process_is_busy_not_broken(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from jupyter_gpu_clusters.core.consent import consent_to
 from jupyter_gpu_clusters.core.errors import (
+    ConflictError,
     ConsentError,
     JournalError,
     NameTakenError,
@@ -23,6 +26,7 @@ from jupyter_gpu_clusters.core.journal import Journal
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, Created, OrderState
 from jupyter_gpu_clusters.core.service import Service
 from jupyter_gpu_clusters.core.settings import Account
+from tests.until import until_async
 
 from .fake import Books, FakeAccounts, FakeProvider, FakeSpec
 
@@ -233,6 +237,40 @@ async def test_an_unconfirmed_delete_is_a_wish_that_stays_until_there_is_proof(w
     state = await service.refresh()
     assert (state.clusters, state.orders) == ((), ())
     assert not (await create(service)).attached
+
+
+async def test_nothing_is_built_on_a_cluster_that_is_being_deleted(world: World) -> None:
+    service = world.kernel()
+    cluster = (await create(service)).cluster
+    await service.delete(cluster)
+    with pytest.raises(ConflictError, match="being deleted"):
+        await create(service)
+    with pytest.raises(ConflictError, match="being deleted"):
+        await create(world.kernel())
+
+
+async def test_an_interrupted_delete_is_recorded_all_the_same(world: World) -> None:
+    service = world.kernel()
+    cluster = (await create(service)).cluster
+    del world.books.clusters["c1"]
+    deleting = asyncio.create_task(service.delete(cluster))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    deleting.cancel()
+    await asyncio.gather(deleting, return_exceptions=True)
+
+    async def is_recorded() -> bool:
+        return (await service.state()).clusters == ()
+
+    await until_async(is_recorded)
+
+
+async def test_a_digest_tells_nothing_about_a_short_secret(world: World) -> None:
+    service = world.kernel()
+    plan = await service.plan_create("fake", "demo", FakeSpec(nodes=2))
+    plain = json.dumps(FakeSpec(nodes=2).model_dump(mode="json", exclude_defaults=True), sort_keys=True)
+    assert plan.spec_digest != hashlib.sha256(plain.encode()).hexdigest()
+    assert plan.spec_digest == (await world.kernel().plan_create("fake", "demo", FakeSpec(nodes=2))).spec_digest
 
 
 async def test_a_watcher_of_another_process_carries_the_wish_out(world: World) -> None:

@@ -56,6 +56,26 @@ def test_a_file_that_is_no_toml_is_told_with_the_place() -> None:
         Settings.load()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("accounts = 3\n", "accounts: must be a table"),
+        ('[accounts."a/b"]\nprovider = "local"\n', "a/b: the name must be"),
+        ("[accounts]\nlab = 3\n", "accounts.lab: must be a table"),
+    ],
+)
+def test_shapes_that_are_no_accounts_are_told(text: str, words: str) -> None:
+    write(text)
+    with pytest.raises(SettingsError, match=words):
+        Settings.load()
+
+
+def test_an_unknown_provider_is_told_with_its_account_and_file() -> None:
+    write('[accounts.lab]\nprovider = "lokal"\n')
+    with pytest.raises(SettingsError, match=r"Account 'lab' in .*accounts.toml: .*Did you mean 'local'"):
+        Accounts().provider("lab")
+
+
 def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     write('[accounts.lab]\nprovider = "slurm"\nsecret = "env:LAB_TOKEN"\n')
     account = Settings.load().account("lab")

@@ -51,6 +51,8 @@ class Bench:
             grace_s=grace_s,
             start_timeout_s=start_timeout_s,
         )
+        for node in self.launcher.nodes:
+            Path(node.root).mkdir(exist_ok=True)
         self.orders: list[str] = []
 
     async def plan(self, spec: CommandSpec, name: str = "train") -> Plan:

@@ -104,6 +104,7 @@ async def test_a_disk_that_stays_full_keeps_the_exit_codes_and_the_mark(small_di
 
 async def test_a_disk_that_is_full_at_the_start_refuses_it_on_all_nodes(small_disk: Path, tmp_path: Path) -> None:
     bench = Bench(tmp_path)
+    (tmp_path / "node1").rmdir()
     (tmp_path / "node1").symlink_to(small_disk)
     fill(small_disk)
     workload = await bench.submit(CommandSpec(command=["touch", str(tmp_path / "has-run")]))
@@ -118,7 +119,6 @@ async def test_a_disk_that_is_full_at_the_start_refuses_it_on_all_nodes(small_di
 
 async def test_with_no_room_anywhere_the_refusal_is_still_told(small_disk: Path) -> None:
     bench = Bench(small_disk, nodes=1)
-    (small_disk / "node0").mkdir()
     fill(small_disk)
     workload = await bench.submit(CommandSpec(command=["true"]))
     assert (workload.phase, workload.name, workload.nodes) == (WorkloadPhase.FAILED, "train", 1)

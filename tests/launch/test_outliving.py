@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -94,6 +96,56 @@ async def test_what_outlives_a_killed_supervisor_is_named_and_cancel_ends_it(imp
     report = await bench.launcher.cancel_workload(workload.workload_id)
     assert (report.workload.phase, report.left_over) == (WorkloadPhase.FAILED, ())
     until(lambda: not family(workload.workload_id))
+
+
+def _leave_behind(workload_id: str, *, code: str = "") -> subprocess.Popen[bytes]:
+    """A process that carries the marks of a workload that nobody supervises."""
+    marks = {"JGC_WORKLOAD_ID": workload_id, "JGC_NODE_RANK": "0"}
+    argv = [sys.executable, "-c", f"{code}\nprint(flush=True)\nimport time; time.sleep(1000)"]
+    process = subprocess.Popen(argv, env={**os.environ, **marks}, stdout=subprocess.PIPE)
+    assert process.stdout
+    with process.stdout as ready:
+        ready.readline()
+    return process
+
+
+async def test_cancel_of_an_ended_workload_ends_what_still_carries_its_mark(impatient: Bench) -> None:
+    workload = await impatient.run(CommandSpec(command=["true"]))
+    left = _leave_behind(workload.workload_id)
+    report = await impatient.launcher.cancel_workload(workload.workload_id)
+    assert (report.workload.phase, report.left_over) == (WorkloadPhase.SUCCEEDED, ())
+    assert left.wait(timeout=10) == -signal.SIGTERM
+
+
+async def test_the_leftovers_of_all_workloads_are_ended_and_nobody_else(impatient: Bench) -> None:
+    first, second = [await impatient.run(CommandSpec(command=["true"])) for _ in range(2)]
+    polite = _leave_behind(first.workload_id)
+    stubborn = _leave_behind(second.workload_id, code="import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    stranger = _leave_behind("of-another-cluster")
+    try:
+        assert await impatient.launcher.end_leftovers() == ()
+        assert polite.wait(timeout=10) == -signal.SIGTERM
+        assert stubborn.wait(timeout=10) == -signal.SIGKILL
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait(timeout=10)
+
+
+async def test_leftovers_that_cannot_be_asked_for_are_told(bench: Bench) -> None:
+    bench.launcher.control = control.Control("/no/such/python")
+    (line,) = await bench.launcher.end_leftovers()
+    assert line.startswith("this machine: not known, ")
+
+
+@pytest.mark.parametrize("node", [0, 1])
+async def test_removing_a_node_folder_ends_the_job_on_all_nodes(bench: Bench, node: int) -> None:
+    workload = await bench.submit(CommandSpec(command=["sleep", "60"]))
+    supervisors = [bench.supervisor(workload.workload_id, index) for index in range(2)]
+    shutil.rmtree(bench.folder / f"node{node}")
+    until(lambda: not family(workload.workload_id), within_s=10)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in supervisors), within_s=10)
+    assert not (bench.folder / f"node{node}").exists()
 
 
 async def test_cancel_ends_a_workload_whose_supervisor_is_frozen(

@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_gpu_clusters.core.errors import NotFoundError, OutcomeUnknownError, ProviderError, TransportError
+from jupyter_gpu_clusters.core.errors import (
+    NotFoundError,
+    OutcomeUnknownError,
+    ProviderError,
+    SpecError,
+    TransportError,
+)
 from jupyter_gpu_clusters.core.models import WorkloadPhase
 from jupyter_gpu_clusters.launch.control import Control
 from jupyter_gpu_clusters.launch.hosts import Completed, LocalHost
@@ -225,7 +231,7 @@ async def test_a_plan_for_other_nodes_is_refused(bench: Bench) -> None:
 
 
 async def test_a_claim_whose_start_was_cut_off_is_no_riddle(bench: Bench) -> None:
-    (bench.folder / "node0" / "cut-off").mkdir(parents=True)
+    (bench.folder / "node0" / "cut-off").mkdir()
     workload = await bench.get("cut-off")
     assert workload.phase is WorkloadPhase.FAILED
     assert (await bench.launcher.cancel_workload("cut-off")).left_over == ()
@@ -261,10 +267,47 @@ async def test_a_start_that_could_not_even_begin_here_is_a_definite_refusal(benc
 
 
 async def test_a_folder_that_cannot_be_made_is_a_refusal_on_all_nodes(bench: Bench) -> None:
+    (bench.folder / "node1").rmdir()
     (bench.folder / "node1").write_text("a file where a folder should be")
     workload = await bench.submit(CommandSpec(command=["true"]))
     assert workload.phase is WorkloadPhase.FAILED
-    assert workload.reason == f"node 1: the folder {bench.folder}/node1 could not be made: File exists"
+    folder = bench.work_folder(workload.workload_id, 1)
+    assert workload.reason == f"node 1: the work folder {folder} could not be made: Not a directory"
+
+
+async def test_a_start_does_not_bring_back_the_folder_of_a_deleted_cluster(bench: Bench) -> None:
+    root = bench.folder / "node1"
+    root.rmdir()
+    workload = await bench.submit(CommandSpec(command=["touch", str(bench.folder / "has-run")]))
+    assert workload.phase is WorkloadPhase.FAILED
+    assert workload.reason == f"node 1: the cluster's node folder {root} is gone"
+    assert not root.exists()
+    assert not (bench.folder / "has-run").exists()
+
+
+async def test_copied_files_do_not_bring_it_back_either(bench: Bench) -> None:
+    (bench.folder / "code" / "inner").mkdir(parents=True)
+    (bench.folder / "code" / "inner" / "main.py").touch()
+    root = bench.folder / "node1"
+    root.rmdir()
+    with pytest.raises(ProviderError, match="nothing was started") as caught:
+        await bench.submit(CommandSpec(command=["true"], sync=str(bench.folder / "code")))
+    assert caught.value.is_definite
+    assert not root.exists()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "-a", ".a", "é", "a\n", "<b>", "x" * 64])
+async def test_a_name_that_cannot_be_addressed_is_refused_with_all_other_problems(bench: Bench, name: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        await bench.plan(CommandSpec(command=["true"], nodes=3, workdir="nowhere"), name)
+    problems = {problem.field: problem.text for problem in caught.value.problems}
+    assert set(problems) == {"name", "nodes", "workdir"}
+    assert problems["name"].startswith("needs 1 to 63 characters: ")
+
+
+@pytest.mark.parametrize("name", ["a", "7", "Train_1.5-b", "x" * 63])
+async def test_names_that_can_be_addressed(bench: Bench, name: str) -> None:
+    assert (await bench.plan(CommandSpec(command=["true"]), name)).name == name
 
 
 async def test_the_supervisor_is_brought_to_a_machine_that_is_not_this_one(tmp_path: Path) -> None:

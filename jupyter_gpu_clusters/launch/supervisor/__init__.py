@@ -9,6 +9,7 @@ the syntax is Python 3.8's.
     python supervisor.pyz start ID      start document on stdin; answers when all nodes run it, or none does
     python supervisor.pyz status        {"roots": [...], "id": null | ID} on stdin; what this machine knows
     python supervisor.pyz cancel ID     {"roots": [...], "wait_s": s, "grace_s": s} on stdin; ends it, says what is left
+    python supervisor.pyz end-leftovers {"roots": [...], "grace_s": s} on stdin; ends what any workload there left
     python supervisor.pyz read-log ID   {"roots": [...], "follow": ...} on stdin; frames of output on stdout
 
 How a start goes. ``start`` claims the folder ``ROOT/ID`` by making it, and leaves a *node* process behind, in its

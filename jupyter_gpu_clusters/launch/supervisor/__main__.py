@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from .cancel import command_cancel
+from .cancel import command_cancel, command_end_leftovers
 from .messages import encode, read_message
 from .read_log import LogFeed
 from .start import command_start
@@ -21,6 +21,8 @@ def main(command: str, workload_id: str = "") -> None:
         out.write(encode(command_status(request)))
     elif command == "cancel":
         out.write(encode(command_cancel(workload_id, request)))
+    elif command == "end-leftovers":
+        out.write(encode(command_end_leftovers(request)))
     elif command == "read-log":
         LogFeed(workload_id, request, out).run()
     else:

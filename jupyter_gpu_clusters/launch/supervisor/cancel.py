@@ -1,11 +1,12 @@
-"""The command "cancel": end a workload, and say what could not be ended."""
+"""The commands "cancel" and "end-leftovers": end what runs, and say what could not be ended."""
 
 from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Collection
 
-from .folder import folders_of
+from .folder import all_ids, folders_of
 from .marks import all_marked
 from .messages import Json
 from .processes import MAX_NAMED, is_still_there, named, signal_exactly, signal_processes, terminate
@@ -24,9 +25,16 @@ def command_cancel(workload_id: str, request: Json) -> Json:
         if entry["is_alive"] and entry["state"]:
             signal_exactly(entry["state"]["supervisor"], signal.SIGKILL)
     if entries:
-        kill_marked(workload_id, request["grace_s"])
+        kill_marked([workload_id], request["grace_s"])
     answer = command_status({"roots": request["roots"], "id": workload_id})
     return {**answer, "left_over": left_over_of(workload_id, entries)}
+
+
+def command_end_leftovers(request: Json) -> Json:
+    """End whatever carries the marks of any workload under the roots, supervised or not."""
+    workload_ids = all_ids(request["roots"])
+    kill_marked(workload_ids, request["grace_s"])
+    return {"left_over": named(all_marked(workload_ids))}
 
 
 def ask_to_end(folders: list[str], wait_s: float) -> None:
@@ -44,22 +52,21 @@ def ask_to_end(folders: list[str], wait_s: float) -> None:
         time.sleep(PAUSE_S)
 
 
-def kill_marked(workload_id: str, grace_s: float) -> None:
-    """TERM, then KILL, whatever carries the workload's marks; bounded."""
+def kill_marked(workload_ids: Collection[str], grace_s: float) -> None:
+    """TERM, then KILL, whatever carries the workloads' marks; bounded. One look where there is nothing."""
     began = time.monotonic()
-    terminate(all_marked(workload_id), set())
-    while time.monotonic() < began + grace_s + KILL_S:
-        living = all_marked(workload_id)
-        if not living:
-            return
+    living = all_marked(workload_ids)
+    terminate(living, set())
+    while living and time.monotonic() < began + grace_s + KILL_S:
+        time.sleep(PAUSE_S)
+        living = all_marked(workload_ids)
         if time.monotonic() >= began + grace_s:
             signal_processes(living, set(), signal.SIGKILL)
-        time.sleep(PAUSE_S)
 
 
 def left_over_of(workload_id: str, entries: list[Json]) -> list[str]:
     """What could not be ended: what carries the marks now, and what a supervisor reported and is still there."""
-    found = named(all_marked(workload_id))
+    found = named(all_marked([workload_id]))
     for entry in entries:
         reported = entry["state"]["left_over"] if entry["state"] else []
         found += [line for line in reported if line not in found and is_still_there(line)]

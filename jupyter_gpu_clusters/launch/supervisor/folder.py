@@ -12,19 +12,30 @@ MAX_LISTED = 500
 
 
 def claim(root: str, folder: str) -> str | None:
-    """Make the folder; a reason where that cannot be. Raises FileExistsError where another start has made it."""
-    try:
-        if not os.path.isdir(root):
-            os.makedirs(root, 0o700, exist_ok=True)
-    except OSError as exc:
-        return f"the folder {root} could not be made: {exc.strerror}"
+    """Make the folder; a reason where that cannot be. Raises FileExistsError where another start has made it.
+
+    The root is never made: it goes with its cluster, and a late start must not bring it back.
+    """
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         raise
+    except FileNotFoundError:
+        return f"the cluster's node folder {root} is gone"
     except OSError as exc:
         return f"the work folder {folder} could not be made: {exc.strerror}"
     return None
+
+
+def is_gone(folder: str) -> bool:
+    """Whether it was removed; one that only cannot be looked at now is not."""
+    try:
+        os.stat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def folders_of(workload_id: str, roots: list[str]) -> list[str]:
@@ -41,6 +52,15 @@ def list_root(root: str) -> tuple[list[str], int]:
         return [], 0
     found.sort(reverse=True)
     return [path for _, path in found[:MAX_LISTED]], max(0, len(found) - MAX_LISTED)
+
+
+def all_ids(roots: list[str]) -> list[str]:
+    """Ids of all workloads under the roots. Raises OSError when one cannot be read."""
+    found = []
+    for root in roots:
+        with contextlib.suppress(FileNotFoundError):
+            found += [name for name in os.listdir(root) if WORKLOAD_ID.fullmatch(name)]
+    return found
 
 
 def log_path(folder: str, rank: int) -> str:

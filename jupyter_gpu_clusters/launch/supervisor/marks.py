@@ -24,9 +24,9 @@ def marked_processes(workload_ids: Iterable[str]) -> dict[tuple[str, int], list[
     return found
 
 
-def all_marked(workload_id: str) -> list[Process]:
-    """The same of one workload, on all of its nodes that are on this machine."""
-    return [process for processes in marked_processes([workload_id]).values() for process in processes]
+def all_marked(workload_ids: Iterable[str]) -> list[Process]:
+    """The same for all nodes that are on this machine together."""
+    return [process for processes in marked_processes(workload_ids).values() for process in processes]
 
 
 def may_be_starting(workload_id: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .channel import Channel, find_hub
 from .environment import rank_environment
-from .folder import log_path
+from .folder import is_gone, log_path
 from .hub import Hub
 from .loop import Loop
 from .messages import Json
@@ -25,6 +25,9 @@ from .rank_log import RankLog, Reserve
 from .record import Record
 from .sweep import Sweep
 from .verdict import make_verdict
+
+FOLDER_LOOK_S = 2.0
+"""So often a node looks whether its folder is still there."""
 
 
 class Node:
@@ -58,6 +61,7 @@ class Node:
         self._me = identity(os.getpid())
         self._wish: Json | None = None
         self._is_wish_sent = False
+        self._next_folder_look = 0.0
 
     # The life of a node, in order.
 
@@ -91,6 +95,14 @@ class Node:
     def _wish_end(self, phase: str, reason: str) -> None:
         self._wish = self._wish or {"type": "stop", "phase": phase, "reason": reason}
 
+    def _has_wish(self) -> bool:
+        """Whether the end is wished for; to remove the folder, as with its whole cluster, is such a wish."""
+        if self.record and time.monotonic() >= self._next_folder_look:
+            self._next_folder_look = time.monotonic() + FOLDER_LOOK_S
+            if is_gone(self.folder):
+                self._wish_end("failed", f"the work folder {self.folder} on node {self.index} was removed")
+        return self._wish is not None
+
     def _prepare(self) -> None:
         """Everything that can fail before anything runs. Raises Refusal, OSError."""
         procs = self.start["procs_per_node"] or 1
@@ -113,7 +125,7 @@ class Node:
             except OSError as exc:
                 self.refusal = self.refusal or exc.strerror
         elif self.hub is None:
-            self.link = find_hub(self.start, lambda: self._wish is not None)
+            self.link = find_hub(self.start, self._has_wish)
             if self.link is None:
                 self._give_up()
                 return
@@ -133,7 +145,7 @@ class Node:
     def _turn(self) -> None:
         """One round of the only loop: whatever came, then whatever time brings."""
         self.loop.wait(self._pause_s())
-        if self._wish and not self._is_wish_sent:
+        if self._has_wish() and self._wish and not self._is_wish_sent:
             self._is_wish_sent = True
             self._send(self._wish)
         for rank in collect_ended(self.ranks):

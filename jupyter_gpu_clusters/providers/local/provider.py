@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import ClassVar
 from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
-from ...core.errors import ConflictError, NoCapacityError, Problem, SettingsError, SpecError
+from ...core.errors import ConflictError, NoCapacityError, Problem, SpecError
 from ...core.models import (
     AccountStatus,
     Billing,
@@ -45,7 +46,7 @@ from ...launch.ranks import RankNode, RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
 from .machine import Machine, inspect
 from .spec import NAME_PATTERN, NAME_RULE, LocalSpec
-from .store import Record, Store, is_broken
+from .store import Record, Store
 
 _MARK_LENGTH = 8
 
@@ -104,13 +105,7 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
     async def list_clusters(self) -> Listing[Cluster]:
         """Every cluster folder; one that cannot be read makes the listing incomplete and is named."""
         started = utc_now()
-        try:
-            records = await to_thread.run_sync(self._store.all)
-        except (OSError, ValidationError) as exc:
-            raise SettingsError(
-                f"The folder of local clusters {self._store.root} cannot be read: {is_broken(exc)}.",
-                hint="Repair or move away the cluster.json it names.",
-            ) from exc
+        records = await to_thread.run_sync(self._store.all)
         return Listing[Cluster](items=tuple(self._cluster(record) for record in records), observed_at=started)
 
     async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
@@ -169,6 +164,8 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
         self, machine: Machine, nodes: int, per_node: int, own: Record | None = None
     ) -> tuple[tuple[int, ...], ...]:
         """GPU indices for each node that no other local cluster holds; what `own` has it keeps."""
+        if not per_node:
+            return ()
         kept = own.gpus[:nodes] if own else ()
         others = [record for record in self._store.all() if own is None or record.name != own.name]
         held = {index for groups in (kept, *(record.gpus for record in others)) for group in groups for index in group}
@@ -198,17 +195,26 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
         record = await to_thread.run_sync(self._store.find, cluster.cluster_id)
         if record is None:
             return Lookup[Cluster](answer="absent")
-        launcher = self.launcher(self._cluster(record))
-        listing = await self.list_workloads([self._cluster(record)])
-        left: list[str] = []
-        for workload in listing.items:
-            if not workload.phase.is_final and record.host == socket.gethostname():
-                left += (await launcher.cancel_workload(workload.workload_id)).left_over
+        left = await self._end_work(record, self._store.root / record.name)
         if left:
             reason = f"Processes that would not end: {', '.join(left)}."
             return Lookup[Cluster](answer="cannot_tell", item=self._cluster(record), reason=reason)
-        await to_thread.run_sync(self._store.remove, record)
+        trash = await to_thread.run_sync(self._store.retire, record)
+        if trash is not None:
+            await self._end_work(record, trash)
+            await to_thread.run_sync(shutil.rmtree, trash)
         return Lookup[Cluster](answer="absent")
+
+    async def _end_work(self, record: Record, folder: Path) -> list[str]:
+        """End everything that runs from `folder`; what will not go, as ``host:pid name``."""
+        if record.host != socket.gethostname():
+            return []
+        launcher = self._ranks(self._cluster(record), folder)
+        left: list[str] = []
+        for workload in (await launcher.list_workloads()).items:
+            if not workload.phase.is_final:
+                left += (await launcher.cancel_workload(workload.workload_id)).left_over
+        return [*left, *await launcher.end_leftovers()]
 
     # Scaling
 
@@ -259,14 +265,16 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
 
     def launcher(self, cluster: Cluster) -> RanksLauncher:
         """The ranks launcher over this cluster's node folders."""
-        folder = self._store.root / cluster.name / "nodes"
+        return self._ranks(cluster, self._store.root / cluster.name)
+
+    def _ranks(self, cluster: Cluster, folder: Path) -> RanksLauncher:
         return RanksLauncher(
             provider=self.name,
             account=self.account.name,
             identity_key=f"{self.name}|{self._store.root.as_uri()}||",
             cluster_id=cluster.cluster_id,
             cluster_name=cluster.name,
-            nodes=[self._rank_node(node, folder) for node in cluster.nodes],
+            nodes=[self._rank_node(node, folder / "nodes") for node in cluster.nodes],
             python=sys.executable,
             base_env=_inherited_environment(),
             default_workdir=os.getcwd(),

@@ -16,10 +16,15 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ...core.errors import ProviderError
 from ...core.locks import file_lock
 from ...core.paths import make_private, sync_folder, write_durably
 
 _LOCKED_WITHIN_S = 30.0
+
+
+class DamagedRecordError(ProviderError):
+    """A ``cluster.json`` that cannot be read."""
 
 
 class Record(BaseModel):
@@ -52,12 +57,7 @@ class Store:
             yield
 
     def all(self) -> list[Record]:
-        """Every cluster, oldest first. An unreadable record is an error of the caller's listing, never skipped.
-
-        Raises
-        ------
-        OSError, ValidationError : a folder or record cannot be read.
-        """
+        """Every cluster, oldest first. A damaged record is an error, never skipped."""
         if not self.root.is_dir():
             return []
         names = [entry.name for entry in os.scandir(self.root) if entry.is_dir() and not entry.name.startswith(".")]
@@ -65,11 +65,24 @@ class Store:
         return sorted((record for record in found if record), key=lambda record: record.created_at)
 
     def read(self, name: str) -> Record | None:
-        """The cluster that holds a name."""
+        """The cluster that holds a name; a folder without a record holds none.
+
+        Raises
+        ------
+        DamagedRecordError : the record is there and cannot be read.
+        """
+        path = self.root / name / "cluster.json"
         try:
-            return Record.model_validate_json((self.root / name / "cluster.json").read_bytes())
+            return Record.model_validate_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except (ValidationError, OSError) as exc:
+            raise DamagedRecordError(
+                f"The record of a local cluster {path} is damaged, so what it stands for cannot be told.",
+                hint=f"Repair it, or move {path.parent} away after ending what runs there.",
+                provider="local",
+                is_definite=True,
+            ) from exc
 
     def find(self, cluster_id: str) -> Record | None:
         """The cluster of an id (its name and a mark)."""
@@ -83,12 +96,15 @@ class Store:
     def create(self, record: Record) -> bool:
         """Make the cluster; False when the name is taken."""
         scratch = self.root / f".new-{record.order_id}"
+        folder = self.root / record.name
+        if folder.is_dir() and not (folder / "cluster.json").exists():
+            os.rename(folder, self.root / f".gone-{record.order_id}")
         try:
             make_private(scratch / "nodes")
             for index in range(record.nodes):
                 make_private(scratch / "nodes" / str(index))
             self._write(scratch, record)
-            os.rename(scratch, self.root / record.name)
+            os.rename(scratch, folder)
         except OSError as exc:
             shutil.rmtree(scratch, ignore_errors=True)
             if exc.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
@@ -107,20 +123,15 @@ class Store:
             if path.name.isdigit() and int(path.name) >= record.nodes:
                 shutil.rmtree(path)
 
-    def remove(self, record: Record) -> None:
-        """End the cluster: its name is free at once, its folders go after."""
+    def retire(self, record: Record) -> Path | None:
+        """Free the cluster's name; what is left of it is in the folder returned (``None``: it was gone)."""
         trash = self.root / f".gone-{record.cluster_id}"
         try:
             os.rename(self.root / record.name, trash)
         except FileNotFoundError:
-            return
+            return None
         sync_folder(self.root)
-        shutil.rmtree(trash)
+        return trash
 
     def _write(self, folder: Path, record: Record) -> None:
         write_durably(folder / "cluster.json", record.model_dump_json(indent=1).encode())
-
-
-def is_broken(exc: Exception) -> str:
-    """Why a record could not be read, in one clause."""
-    return "it is damaged" if isinstance(exc, ValidationError) else str(exc)

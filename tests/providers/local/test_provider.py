@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -16,9 +17,11 @@ import pytest
 from jupyter_gpu_clusters.core import paths
 from jupyter_gpu_clusters.core.errors import (
     ConflictError,
+    GpuClustersError,
     NameTakenError,
     NoCapacityError,
     NotFoundError,
+    ProviderError,
     SpecError,
 )
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, State, Workload, WorkloadPhase
@@ -155,6 +158,52 @@ async def test_a_damaged_record_hides_nothing_that_was_known(service: Service) -
     error = state.accounts[0].error
     assert error is not None
     assert "damaged" in error.message
+
+
+async def test_a_damaged_record_is_told_with_its_path_and_stops_no_other_cluster(service: Service) -> None:
+    await create(service, "broken")
+    (folder() / "broken" / "cluster.json").write_text("{")
+    with pytest.raises(ProviderError, match=r"broken/cluster.json is damaged"):
+        await create(service, "broken")
+    assert (await create(service, "sound")).phase is ClusterPhase.RUNNING
+    assert (await service.state()).orders == ()
+
+
+async def test_a_folder_without_a_record_holds_no_name(service: Service) -> None:
+    (folder() / "ghost" / "nodes").mkdir(parents=True)
+    assert (await create(service, "ghost")).phase is ClusterPhase.RUNNING
+
+
+async def test_a_submit_during_a_delete_leaves_nothing_behind(service: Service) -> None:
+    for round_ in range(3):
+        cluster = await create(service, f"race{round_}", nodes=2)
+        deleting = asyncio.create_task(service.delete(cluster))
+        await asyncio.sleep(0.03 * round_)
+        with contextlib.suppress(GpuClustersError):
+            await submit(service, cluster, "sleep", "61.5")
+        assert (await deleting).is_gone
+        assert not (folder() / f"race{round_}").exists()
+    until(lambda: not running("61.5"))
+
+
+async def test_delete_ends_what_a_killed_supervisor_left(service: Service) -> None:
+    cluster = await create(service)
+    script = "setsid sleep 62.5 & sleep 0.5; kill -9 $PPID; sleep 62.5"
+    workload = await submit(service, cluster, "bash", "-c", script)
+    until(lambda: running("62.5"))
+    assert (await end_of(service, workload)).phase is WorkloadPhase.FAILED
+    assert (await service.delete(cluster)).is_gone
+    until(lambda: not running("62.5"))
+
+
+def running(argument: str) -> list[str]:
+    """Processes that have `argument` in their command line."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if argument.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                found.append(process.name)
+    return found
 
 
 async def test_a_cluster_of_another_host_is_unknown_not_running(service: Service) -> None:
