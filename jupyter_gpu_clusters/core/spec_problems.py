@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from .errors import Problem
@@ -17,6 +18,7 @@ from .yaml_text import Path, dotted
 
 _MAX_SHOWN = 40
 _MAX_LISTED = 12
+_LARGEST_READ = 1e40
 _EXPECTED: Mapping[str, str] = {
     "int": "a whole number",
     "float": "a number",
@@ -102,6 +104,8 @@ def _text(path: Path, group: Sequence[ErrorDetails], model: type[BaseModel], hid
         return unknown_field(str(path[-1]), _names_at(path[:-1], model))
     if "missing" in kinds:
         return "is missing."
+    if beyond := _beyond_limit(group[0]["input"], path, model):
+        return beyond
     phrases = dict.fromkeys(_expected(details) for details in group if details["type"] != "extra_forbidden")
     wanted = [phrase.removeprefix("must be ") for phrase in phrases]
     says_what_is_right = all(phrase.startswith("must be ") for phrase in phrases) and not _is_custom(group[0])
@@ -110,6 +114,18 @@ def _text(path: Path, group: Sequence[ErrorDetails], model: type[BaseModel], hid
     seen = _seen(value, _may_show(path, model, hidden)) if says_what_is_right else ""
     quotes = "; put it in quotes" if text == "must be text" and isinstance(value, bool | int | float) else ""
     return f"{text}{seen}{quotes}."
+
+
+def _beyond_limit(value: Any, path: Path, model: type[BaseModel]) -> str | None:
+    """For a number too long to be read as a whole one (it was read as a float): the limit it breaks."""
+    if not isinstance(value, float) or not abs(value) >= _LARGEST_READ:
+        return None
+    key, words = ("le", "must be at most") if value > 0 else ("ge", "must be at least")
+    infos = _infos_at(path, model)
+    limits = [limit for info in infos for mark in info.metadata if (limit := getattr(mark, key, None)) is not None]
+    if limits:
+        return f"{words} {_number(limits[0])}."
+    return f"is too {'large' if value > 0 else 'small'} a number."
 
 
 def _is_custom(details: ErrorDetails) -> bool:
@@ -190,9 +206,16 @@ def _flat(annotation: Any) -> list[Any]:
 
 
 def _names_at(path: Path, model: type[BaseModel]) -> list[str]:
-    models: list[type[BaseModel]] = [model]
+    infos = _infos_at(path, model)
+    models = [inner for info in infos for inner in models_inside(info.annotation)] if path else [model]
+    return list(dict.fromkeys(name for m in models for name in field_names(m)))
+
+
+def _infos_at(path: Path, model: type[BaseModel]) -> list[FieldInfo]:
+    """The fields that a path may mean (several where a union has several models); list positions are passed over."""
+    models, infos = [model], list[FieldInfo]()
     for part in path:
         if isinstance(part, str):
             infos = [info for m in models for name, info in m.model_fields.items() if written_name(name, info) == part]
             models = [inner for info in infos for inner in models_inside(info.annotation)]
-    return list(dict.fromkeys(name for m in models for name in field_names(m)))
+    return infos

@@ -7,6 +7,7 @@ from IPython.display import display
 
 from ..core.consent import Ask, Consent, consent_to, question, what_to_ask
 from ..core.errors import ConsentError
+from ..core.format import clean
 from ..core.models import Plan
 from .views import plan_view
 
@@ -50,12 +51,13 @@ def confirm(text: str, *, hint: str) -> None:
 
 def _confirm_in_words(plan: Plan) -> None:
     hint = "--yes covers only a known hourly price; run this where you can type the answer."
-    if _answer(f"{question(plan)} Type {plan.name} to agree: ", hint) != plan.name:
+    if _answer(f"{question(plan)} Type {plan.name} to agree: ", hint) != clean(plan.name):
         raise ConsentError("Not confirmed; nothing was sent.")
 
 
 def _answer(prompt: str, hint: str) -> str:
     """What the user types. Without a keyboard, and on interrupt, there is no consent."""
+    prompt = clean(prompt)
     try:
         return input(prompt).strip()
     except (StdinNotImplementedError, EOFError):

@@ -10,7 +10,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from ..core.errors import Problem, SpecError
+from ..core.format import plural
+from ..core.spec_fields import members, written_name
 from ..core.specs import Path, build_spec, dotted, field_names, load_yaml, read_option, unknown_field
+from .parsing import Parsed
 from .variables import fill_in
 
 M = TypeVar("M", bound=BaseModel)
@@ -18,11 +21,15 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass
 class Body:
-    """What was written so far. ``hidden`` are paths whose values came from variables."""
+    """What was written so far. ``hidden`` are paths whose values came from variables.
+
+    ``problems`` were found in the line; `build` tells them with those of the spec.
+    """
 
     data: dict[str, Any] = field(default_factory=dict)
     lines: Mapping[Path, int] = field(default_factory=dict)
     hidden: set[Path] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
 
     @classmethod
     def of_cell(cls, cell: str | None, namespace: Mapping[str, Any]) -> Body:
@@ -81,21 +88,45 @@ class Body:
             raise SpecError(exc.message, hint=exc.hint, provider=exc.provider, problems=problems) from None
 
     def build(self, model: type[M]) -> M:
-        """The checked spec; raises like `build_spec`."""
-        return build_spec(model, self.data, self.lines, hidden=self.hidden)
+        """The checked spec.
+
+        Raises
+        ------
+        SpecError : with every problem of the line and of the spec.
+        """
+        problems = list(self.problems)
+        try:
+            spec = build_spec(model, self.data, self.lines, hidden=self.hidden)
+            if not problems:
+                return spec
+        except SpecError as exc:
+            problems += exc.problems
+        count = len(problems)
+        raise SpecError(f"The spec has {plural(count, 'problem')}; nothing was sent.", problems=problems)
 
 
-def spec_options(fields: Mapping[str, Any], model: type[BaseModel], known_options: list[str]) -> dict[str, Any]:
+def spec_options(
+    parsed: Parsed[Any], model: type[BaseModel], known_options: list[str]
+) -> tuple[dict[str, Any], list[Problem]]:
     """The line form's ``--field value`` options as values of the spec's fields.
 
-    Raises
-    ------
-    SpecError : names that are neither options nor fields, each with the nearest right one.
+    Returns
+    -------
+    The values, and a problem for each name that is neither an option nor a field and each field without its value.
     """
-    names = field_names(model)
-    options = [*known_options, *(f"--{name.replace('_', '-')}" for name in names)]
-    unknown = [f"--{key.replace('_', '-')}" for key in fields if key not in names]
-    if unknown:
-        problems = [Problem(name, unknown_field(name, options)) for name in unknown]
-        raise SpecError("The line has options that are not known; nothing was sent.", problems=problems)
-    return {key: read_option(model, key, value) if isinstance(value, str) else value for key, value in fields.items()}
+    infos = {written_name(name, info): info for name, info in model.model_fields.items()}
+    options = [*known_options, *(_written(name) for name in infos)]
+    values: dict[str, Any] = {}
+    problems = []
+    for key, value in parsed.fields.items():
+        if key not in infos:
+            problems.append(Problem(_written(key), unknown_field(_written(key), options)))
+        elif value is True and key not in parsed.hidden and bool not in members(infos[key].annotation):
+            problems.append(Problem(_written(key), "needs a value."))
+        else:
+            values[key] = read_option(model, key, value) if isinstance(value, str) else value
+    return values, problems
+
+
+def _written(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

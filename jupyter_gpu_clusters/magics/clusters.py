@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..core import bridge
-from ..core.errors import NotFoundError
-from ..core.format import cost_text, plural
+from ..core.errors import NotFoundError, SettingsError
+from ..core.format import clean, cost_text, plural
 from ..core.models import Cluster, ClusterPhase, State, Workload
 from ..core.names import match_clusters
 from .arguments import ClusterList, ClusterName, ClusterWait, Create, Delete, Recover, Scale
@@ -19,6 +19,8 @@ from .views import cluster_view, clusters_view, plan_view
 from .waiting import sending, wait_for_cluster
 
 _MAX_NAMED = 5
+# What the reason of an ended workload says while processes of it are alive.
+_STILL_RUNNING = "still running"
 
 
 def create(call: Call[Create]) -> Shown:
@@ -27,7 +29,8 @@ def create(call: Call[Create]) -> Shown:
     model = service.spec_model(arguments.account)
     body = Body.of_cell(call.cell, call.namespace)
     known = [p.written for p in parameters(Create) if not p.is_positional]
-    body.add_options(spec_options(call.parsed.fields, model, known))
+    options, body.problems = spec_options(call.parsed, model, known)
+    body.add_options(options)
     body.hidden |= {(name,) for name in call.parsed.hidden}
     name = body.take_name(arguments.name, model)
     spec = body.build(model)
@@ -117,6 +120,10 @@ def attach(call: Call[ClusterName]) -> Shown | None:
 def recover(call: Call[Recover]) -> Shown:
     """``%cluster_recover``."""
     service, wanted = bridge.service(), call.arguments.order
+    if call.arguments.close is not None and wanted is None:
+        raise SettingsError(
+            "--close needs the id of an order; nothing was closed.", hint="`%cluster_recover` lists them."
+        )
     found = [r for r in bridge.call(service.recover) if wanted is None or r.order.order_id.startswith(wanted)]
     if wanted is not None and len(found) != 1:
         problem = "no open order" if not found else "several open orders"
@@ -156,8 +163,17 @@ def _account_notes(state: State, cluster: Cluster) -> list[str]:
 
 def _delete_question(cluster: Cluster, workloads: list[Workload]) -> str:
     running = [w.name for w in workloads if not w.phase.is_final]
-    jobs = "Nothing runs on it."
+    left_over = [w.name for w in workloads if w.phase.is_final and _STILL_RUNNING in (w.reason or "")]
+    jobs = []
     if running:
-        more = f" and {len(running) - _MAX_NAMED} more" if len(running) > _MAX_NAMED else ""
-        jobs = f"{plural(len(running), 'workload')} on it will end: {', '.join(running[:_MAX_NAMED])}{more}."
-    return f"Delete cluster {cluster.full_name} ({plural(cluster.node_count, 'node')})? It {cost_text(cluster)}. {jobs}"
+        jobs.append(f"{plural(len(running), 'workload')} on it will end: {_some(running)}.")
+    if left_over:
+        jobs.append(f"Processes of workloads that have ended are still running: {_some(left_over)}.")
+    told = " ".join(jobs) or "Nothing runs on it."
+    name, size = clean(cluster.full_name), plural(cluster.node_count, "node")
+    return f"Delete cluster {name} ({size})? It {cost_text(cluster)}. {told}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(clean(name) for name in names[:_MAX_NAMED]) + more

@@ -14,6 +14,7 @@ MAX_CHARACTERS = 2_000_000
 _CHARACTERS_PER_S = 400_000
 _BURST_S = 0.5
 _MAX_HALF_LINE = 20_000
+_LEFT_OUT = "... what follows is in the log but not shown here ...\n"
 # Escape sequences other than colours: a log must not move the cursor or speak to the terminal.
 _ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>!]*[ -/]*[@-ln-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
 
@@ -22,10 +23,11 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>!]*[ -/]*[@-ln-~]|\x1b\][^\x07\x1b]*(?:\
 class LogPrinter:
     """Takes chunks in the order they come.
 
-    ``hidden_lines`` counts what came after the bound was reached; it is not printed.
+    ``is_cut`` says that something came after the bound was reached; ``hidden_lines`` counts the whole lines of it.
     """
 
     hidden_lines: int = 0
+    is_cut: bool = False
     _lines: int = 0
     _characters: int = 0
     _halves: dict[int, str] = field(default_factory=dict)
@@ -50,9 +52,9 @@ class LogPrinter:
     def show_halves(self) -> None:
         """Print lines that are not complete yet (a prompt, a progress bar)."""
         halves = [(rank, half) for rank, half in self._halves.items() if half != self._on_screen.get(rank, "")]
-        if not halves or self.is_full:
+        if not halves:
             return
-        self._write([self._more_of(rank, half) for rank, half in halves])
+        self._write([self._within_bound(rank, half) for rank, half in halves])
         sys.stdout.flush()
 
     def finish(self) -> None:
@@ -64,23 +66,38 @@ class LogPrinter:
         sys.stdout.flush()
 
     def _finished(self, rank: int, line: str) -> str:
-        if self.is_full:
-            self.hidden_lines += 1
-            return "... what follows is in the log but not shown here ...\n" if self.hidden_lines == 1 else ""
-        self._lines += 1
-        text = self._more_of(rank, _last_version(line)) + "\n"
+        was_full = self.is_full
+        text = self._within_bound(rank, _last_version(line), "\n")
+        self._lines += not was_full
+        self.hidden_lines += was_full
         self._on_screen.pop(rank, None)
         self._open_rank = None
-        self._characters += len(text)
         return text
+
+    def _within_bound(self, rank: int, line: str, end: str = "") -> str:
+        """What brings `line` on the screen as far as the bound lets it; where that is not all, once the note."""
+        if self.is_full:
+            return self._left_out()
+        text = self._more_of(rank, line) + end
+        fitting = text[: MAX_CHARACTERS - self._characters]
+        self._characters += len(fitting)
+        return fitting if fitting == text else fitting + self._left_out()
+
+    def _left_out(self) -> str:
+        if self.is_cut:
+            return ""
+        self.is_cut = True
+        start = "" if self._open_rank is None else "\n"
+        self._open_rank = None
+        return start + _LEFT_OUT
 
     def _more_of(self, rank: int, line: str) -> str:
         """What brings `line` on the screen, given the part of it that is there."""
         seen = self._on_screen.get(rank, "")
         is_open = self._open_rank == rank
         is_longer = line.startswith(seen)
-        start = "" if is_open and is_longer and seen else "\r" if is_open else "" if self._open_rank is None else "\n"
-        prefix = "" if is_open and is_longer and seen else f"[rank {rank}] "
+        start = "" if is_open and is_longer else "\r" if is_open else "" if self._open_rank is None else "\n"
+        prefix = "" if is_open and is_longer else f"[rank {rank}] "
         self._on_screen[rank], self._open_rank = line, rank
         return start + prefix + (line[len(seen) :] if is_longer else line)
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from ..core import bridge
 from ..core.errors import WaitInterruptedError
-from ..core.format import bytes_text, exit_text
+from ..core.format import bytes_text, clean, exit_text
 from ..core.models import LogChunk, Workload
 from .arguments import Logs
 from .blocks import Block, Heading, Note
@@ -25,7 +25,7 @@ def show(call: Call[Logs]) -> Shown:
     workload = bridge.call(service.find_workload, wanted.workload)
     printer = LogPrinter()
     tail = wanted.tail or _tail_of_large(workload)
-    ref = f"{workload.cluster_name}/{workload.name}"
+    ref = clean(f"{workload.cluster_name}/{workload.name}")
     try:
         with following(partial(_stream, workload, wanted, tail), lambda: _HALF_LINES_AFTER_S) as chunks:
             for chunk in chunks:
@@ -44,7 +44,7 @@ def show(call: Call[Logs]) -> Shown:
     call.keep(workload)
     how = f", {exit_text(workload.exit_code)}" if workload.exit_code is not None else ""
     blocks: list[Block] = [Heading(f"Workload {workload.full_name}: {workload.phase}{how}")]
-    if printer.hidden_lines or (tail and not wanted.tail):
+    if printer.is_cut or (tail and not wanted.tail):
         blocks.append(Note(_where_the_rest_is(workload, ref, printer)))
     return Shown("workload", workload, blocks)
 
@@ -57,9 +57,11 @@ def _tail_of_large(workload: Workload) -> int | None:
 
 
 def _where_the_rest_is(workload: Workload, ref: str, printer: LogPrinter) -> str:
-    hidden = f"{printer.hidden_lines} lines after those" if printer.hidden_lines else "Lines before those"
+    hidden = "What follows was not shown" if printer.is_cut else "Lines before those above were not shown"
+    if printer.hidden_lines:
+        hidden = f"{printer.hidden_lines} lines after those above were not shown"
     return (
-        f"{hidden} above were not shown; the whole log has {bytes_text(workload.log_bytes)}. "
+        f"{hidden}; the whole log has {bytes_text(workload.log_bytes)}. "
         f"`%workload_logs {ref} --rank R --tail N` shows the end of one rank's."
     )
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ..core.errors import Problem, SettingsError
 from ..core.specs import VARIABLE, nearest, problems_of, read_option, unknown_field
 from .arguments import Arguments, Option, Positional
-from .variables import MissingVariable, variable
+from .variables import UnusableVariable, variable
 from .words import Word, split_command, split_words
 
 A = TypeVar("A", bound=Arguments)
@@ -204,6 +204,6 @@ class _Reader(Generic[A]):
     def _variable(self, written: str, name: str) -> Any:
         try:
             return variable(name, self.namespace)
-        except MissingVariable as exc:
+        except UnusableVariable as exc:
             self.problems.append(Problem(written, str(exc)))
             return None

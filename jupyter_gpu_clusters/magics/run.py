@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ..core.errors import WaitInterruptedError
 from . import arguments as models
 from .arguments import Arguments
 from .parsing import Parsed, parse
@@ -51,8 +52,18 @@ def run(magic: Magic, shell: InteractiveShell, line: str, cell: str | None, loca
 
     Raises
     ------
-    GpuClustersError : shown by IPython as its lines, without a stack.
+    GpuClustersError : shown by IPython as its lines, without a stack. An interrupt that no wait has put into words
+        is one too.
     """
+    try:
+        return _run(magic, shell, line, cell, local_names)
+    except KeyboardInterrupt:
+        raise WaitInterruptedError(
+            f"%{magic.name} was interrupted. It sends nothing more; what it had sent before goes on."
+        ) from None
+
+
+def _run(magic: Magic, shell: InteractiveShell, line: str, cell: str | None, local_names: Mapping[str, Any]) -> object:
     namespace = ChainMap(dict(local_names), shell.user_ns)
     parsed = parse(magic.name, argument_model(magic), line, namespace)
     module, _, function = magic.handler.partition(":")

@@ -10,8 +10,8 @@ from ..core.nearest import did_you_mean
 from ..core.specs import Path, SpecText, dotted
 
 
-class MissingVariable(LookupError):
-    """There is no such variable; the text is a sentence for the user."""
+class UnusableVariable(LookupError):
+    """There is no such variable, or its text cannot be sent; the message is a sentence for the user."""
 
 
 def variable(name: str, namespace: Mapping[str, Any]) -> Any:
@@ -19,12 +19,14 @@ def variable(name: str, namespace: Mapping[str, Any]) -> Any:
 
     Raises
     ------
-    MissingVariable : there is none; the nearest name is offered.
+    UnusableVariable : there is none (the nearest name is offered), or its text has half of a character.
     """
     if name not in namespace:
         names = [known for known in namespace if not known.startswith("_")]
-        raise MissingVariable(f"there is no notebook variable {name!r}.{did_you_mean(name, names)}")
+        raise UnusableVariable(f"there is no notebook variable {name!r}.{did_you_mean(name, names)}")
     value = namespace[name]
+    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise UnusableVariable(f"the variable {name!r} holds half of a character (a lone surrogate); replace it.")
     is_array_scalar = getattr(value, "shape", None) == () and callable(getattr(value, "item", None))
     return value.item() if is_array_scalar else value
 
@@ -34,17 +36,17 @@ def fill_in(text: SpecText, namespace: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    SpecError : with every variable that is missing, and its line.
+    SpecError : with every variable that is missing or cannot be used, and its line.
     """
     problems: list[Problem] = []
     values: dict[Path, Any] = {}
     for path, name in text.variables.items():
         try:
             values[path] = variable(name, namespace)
-        except MissingVariable as exc:
+        except UnusableVariable as exc:
             problems.append(Problem(dotted(path), str(exc), text.lines.get(path)))
     if problems:
-        raise SpecError("The body uses variables that do not exist.", problems=problems)
+        raise SpecError("The body has variables that cannot be used; nothing was sent.", problems=problems)
     filled: dict[str, Any] = _replaced(text.data, (), values)
     return filled
 

@@ -76,7 +76,7 @@ def require_success(workload: Workload) -> None:
     ------
     WorkloadFailedError : it failed or was cancelled.
     """
-    ref = f"{workload.cluster_name}/{workload.name}"
+    ref = clean(f"{workload.cluster_name}/{workload.name}")
     if workload.phase is WorkloadPhase.CANCELLED:
         raise WorkloadFailedError(f"Workload {ref} was cancelled{_because(workload.reason)}.")
     if workload.phase is not WorkloadPhase.FAILED:
@@ -175,8 +175,9 @@ def _cluster_of(workload: Workload) -> Cluster | None:
 
 def _ways_out(item: Cluster | Workload) -> str:
     if isinstance(item, Cluster):
-        return f"`%cluster_wait {item.name}` waits again, `%cluster_delete {item.name}` ends it and its cost."
-    ref = f"{item.cluster_name}/{item.name}"
+        name = clean(item.name)
+        return f"`%cluster_wait {name}` waits again, `%cluster_delete {name}` ends it and its cost."
+    ref = clean(f"{item.cluster_name}/{item.name}")
     return f"`%workload_wait {ref}` waits again, `%workload_cancel {ref}` ends it."
 
 

@@ -21,6 +21,8 @@ from jupyter_gpu_clusters.core.errors import (
     WaitTimeoutError,
 )
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, OrderState, Plan
+from jupyter_gpu_clusters.magics.asking import confirm
+from jupyter_gpu_clusters.magics.clusters import _delete_question
 from jupyter_gpu_clusters.magics.shown import MIME_TYPE
 
 from .shell import Shell
@@ -109,6 +111,12 @@ def test_dry_run_shows_the_plan_and_makes_nothing(shell: Shell) -> None:
         ("%cluster_create local --name demo --nodes 0", ["nodes: must be at least 1, not 0."]),
         ("%cluster_create local --name demo --nodes two", ["nodes: must be a whole number, not 'two'."]),
         ("%cluster_create local --name demo --nods 2", ["--nods: is not known here. Did you mean '--nodes'?"]),
+        ("%cluster_create local --name demo --nodes", ["--nodes: needs a value."]),
+        ("%cluster_create local --name demo --nodes " + "9" * 44, ["nodes: must be at most 64."]),
+        ("%cluster_create local --name demo --nodes " + "9" * 400, ["nodes: must be at most 64."]),
+        ("%cluster_create local --gpus-per-node=x --nodes=y --zzz", ["--zzz: is not known here. Known: --output, "
+            "--name, --yes, --dry-run, --wait, --new, --nodes, --gpus-per-node.",
+            "nodes: must be a whole number, not 'y'.", "gpus_per_node: must be a whole number, not 'x'."]),
         ("%cluster_create local --name demo --dryrun", ["--dryrun: is not known here. Did you mean '--dry-run'?"]),
         ("%cluster_create local --nodes 2", ["name: is needed: --name NAME"]),
         ("%%cluster_create local\nname: demo\nnodes: 0\ngpus: 1", ["line 2: nodes: must be at least 1, not 0.",
@@ -291,6 +299,8 @@ def test_an_order_that_came_to_nothing_is_closed_with_a_statement(shell: Shell, 
     (found,) = shell.run("%cluster_recover -o orders").value
     assert found in shell.names["orders"]
     shell.fail("%cluster_recover zzz", NotFoundError)
+    assert "needs the id" in shell.fail("%cluster_recover --close 'the console shows nothing'", SettingsError).message
+    assert [open_.order.order_id for open_ in shell.run("%cluster_recover").value] == [found.order.order_id]
     closed = shell.run(f"%cluster_recover {found.order.order_id[:6]} --close 'the console shows nothing'")
     assert closed.value.state is OrderState.CLOSED
     assert "the console shows nothing" in repr(closed)
@@ -301,3 +311,18 @@ def test_an_order_that_came_to_nothing_is_closed_with_a_statement(shell: Shell, 
 def test_recover_says_when_nothing_is_open(shell: Shell) -> None:
     assert "No open orders" in repr(shell.run("%cluster_recover"))
     shell.fail("%cluster_recover abc --close 'not there'", NotFoundError)
+
+
+def test_the_delete_question_names_ended_workloads_whose_processes_are_alive(shell: Shell) -> None:
+    cluster = shell.run(CREATE).value
+    ended = shell.run("%workload_submit demo --name gone --wait -- true").value
+    assert _delete_question(cluster, [ended]).endswith("Nothing runs on it.")
+    alive = ended.model_copy(update={"name": "a\x1b[2J", "reason": "cancelled; still running: process 7 on node 0"})
+    question = _delete_question(cluster, [ended, alive])
+    assert question.endswith("Processes of workloads that have ended are still running: a�[2J.")
+
+
+def test_names_in_questions_cannot_speak_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer_with(monkeypatch, "y")
+    confirm("Delete \x1b[2Jdemo\nall is well?", hint="")
+    assert asked == ["Delete �[2Jdemo all is well? [y/N] "]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import time
 
 import pytest
@@ -165,3 +167,15 @@ def test_another_kernel_finds_what_this_one_made(kernel: Kernel) -> None:
     done = kernel.run("%cluster_create local --name demo").require()
     assert "attached" in done.result["text/plain"]
     kernel.run("%cluster_delete demo --yes").require()
+
+
+def test_interrupting_a_read_that_waits_for_the_journal_is_one_line(kernel: Kernel) -> None:
+    kernel.run("%cluster_list").require()
+    (journal,) = kernel.books.parent.rglob("journal.sqlite")
+    with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as held:
+        held.execute("BEGIN IMMEDIATE")
+        text = interrupted(kernel, "print('looking', flush=True)\n%cluster_list", "looking")
+        held.execute("ROLLBACK")
+    assert text == (
+        "WaitInterruptedError: %cluster_list was interrupted. It sends nothing more; what it had sent before goes on."
+    )

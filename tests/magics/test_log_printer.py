@@ -101,3 +101,26 @@ def test_printing_is_slowed_to_what_a_notebook_takes(capsys: pytest.CaptureFixtu
         printer.take(chunk(0, ("y" * 99 + "\n") * 1000))
     took = time.monotonic() - began
     assert len(capsys.readouterr().out) / took < 1_000_000
+
+
+def test_output_without_newlines_stops_at_the_bound_with_a_note(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_printer, "_CHARACTERS_PER_S", 1e9)
+    printer = LogPrinter()
+    for _ in range(200):
+        printer.take(chunk(0, "x" * 60_000))
+    printer.finish()
+    shown, _, note = capsys.readouterr().out.partition("\n")
+    assert len(shown) == log_printer.MAX_CHARACTERS
+    assert shown == "[rank 0] " + "x" * (log_printer.MAX_CHARACTERS - 9)
+    assert note == "... what follows is in the log but not shown here ...\n"
+    assert printer.is_cut
+
+
+def test_one_line_longer_than_the_bound_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_printer, "MAX_CHARACTERS", 100)
+    out = printed(capsys, chunk(0, "x" * 500 + "\nnext\n"))
+    assert out == "[rank 0] " + "x" * 91 + "\n... what follows is in the log but not shown here ...\n"

@@ -124,3 +124,12 @@ def test_each_fault_names_the_word_and_what_is_right(model: type[Arguments], lin
 def test_values_of_variables_are_not_repeated_in_errors() -> None:
     (problem,) = problems(Submit, "demo --nodes $token", token="s3cret")
     assert "s3cret" not in problem
+
+
+def test_half_of_a_character_is_told_in_words_and_not_repeated() -> None:
+    expected = "holds half of a character (a lone surrogate); replace it."
+    assert problems(Submit, "demo --env A=$x", x="s\ud800") == [f"--env: the variable 'x' {expected}"]
+
+
+def test_a_number_without_a_limit_that_is_too_long_is_told_as_too_large() -> None:
+    assert problems(Submit, "demo --nodes " + "9" * 44) == ["--nodes: is too large a number."]

@@ -14,6 +14,7 @@ from jupyter_gpu_clusters.core.errors import (
     WorkloadFailedError,
 )
 from jupyter_gpu_clusters.core.models import Plan, Workload, WorkloadPhase
+from jupyter_gpu_clusters.magics import log_printer
 from tests.until import until
 
 from .shell import Shell
@@ -197,3 +198,16 @@ def test_a_variable_may_be_local_to_a_function(demo: Shell) -> None:
         "def go(count):\n    %workload_submit demo --name local --nodes $count --dry-run -o plan -- true\ngo(1)\nNone"
     )
     assert demo.names["plan"].nodes == 1
+
+
+@pytest.mark.parametrize("tail", ["", " --tail 5"])
+def test_a_long_log_without_newlines_stops_at_the_bound(
+    demo: Shell, monkeypatch: pytest.MonkeyPatch, tail: str
+) -> None:
+    monkeypatch.setattr(log_printer, "_CHARACTERS_PER_S", 1e9)
+    demo.run("%workload_submit demo --name long --nodes 1 --script --wait -- head -c 12000000 /dev/zero | tr '\\0' x")
+    shown, text = demo.capture(f"%workload_logs long{tail}")
+    assert text.count("x") <= log_printer.MAX_CHARACTERS
+    assert len(text) > log_printer.MAX_CHARACTERS
+    assert text.endswith("\n... what follows is in the log but not shown here ...\n")
+    assert "What follows was not shown; the whole log has 12.0 MB." in repr(shown)
