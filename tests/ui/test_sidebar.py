@@ -64,6 +64,7 @@ def test_a_cluster_of_another_process_appears_and_goes_at_once(lab: Lab) -> None
 def test_delete_asks_first_names_what_ends_and_keeps_by_default(lab: Lab) -> None:
     cluster = lab.act(lambda service: create(service, "doomed"))
     lab.act(lambda service: submit(service, cluster, "long", "sleep 300"))
+    expect(lab.row("workload", "long")).to_contain_text("running")
     row = lab.row("cluster", "doomed")
     lab.button(row, "Delete cluster doomed").click()
     expect(lab.dialog).to_contain_text("local/doomed")
