@@ -7,6 +7,7 @@ shielded by the service and go on.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import threading
@@ -15,6 +16,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import ParamSpec, TypeVar
 
+from anyio import CancelScope
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from .service import Service
@@ -33,12 +35,14 @@ class _Bridge:
         self.lock = threading.Lock()
         self.stack = contextlib.ExitStack()
         self.portal: BlockingPortal | None = None
+        self.thread: threading.Thread | None = None
         self.service: Service | None = None
 
     def open_portal(self) -> BlockingPortal:
         with self.lock:
             if self.portal is None:
                 self.portal = self.stack.enter_context(start_blocking_portal("asyncio"))
+                self.thread = self.portal.call(threading.current_thread)
                 threading.Thread(target=self._close_after_main, name="gpu-clusters-close").start()
             return self.portal
 
@@ -56,6 +60,8 @@ class _Bridge:
             if opened is not None:
                 portal.start_task_soon(opened.aclose).result(_CLOSE_WITHIN_S)
             portal.start_task_soon(portal.stop, True).result(_CLOSE_WITHIN_S)
+        if self.thread is not None:
+            self.thread.join(_CLOSE_WITHIN_S)
 
 
 _bridge = _Bridge()
@@ -85,10 +91,7 @@ def service() -> Service:
 def start(fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
     """Run an async function on the background loop without waiting; cancelling the future cancels it."""
 
-    async def run() -> T:
-        return await fn(*args, **kwargs)
-
-    return _current().open_portal().start_task_soon(run)
+    return _start_on(_current().open_portal(), lambda: fn(*args, **kwargs))
 
 
 def call(fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -115,11 +118,30 @@ def iterate(fn: Callable[P, AsyncIterator[T]], /, *args: P.args, **kwargs: P.kwa
             await close()
 
     try:
-        while (item := _wait(portal.start_task_soon(step))) is not _END:
+        while (item := _wait(_start_on(portal, step))) is not _END:
             yield item  # type: ignore[misc]  # anext's default is told apart by identity
     finally:
         with contextlib.suppress(RuntimeError, FutureTimeoutError, CancelledError):
-            portal.start_task_soon(finish).result(_CLOSE_WITHIN_S)
+            _start_on(portal, finish).result(_CLOSE_WITHIN_S)
+
+
+def _start_on(portal: BlockingPortal, fn: Callable[[], Awaitable[T]]) -> Future[T]:
+    """Run `fn` in a task of its own, which is cancelled once and may then clean up in several steps.
+
+    The portal's own scope would cancel again at every step, and cut short the ending of a child process.
+    """
+
+    async def run() -> T:
+        task = asyncio.ensure_future(fn())
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            with CancelScope(shield=True):
+                await asyncio.gather(task, return_exceptions=True)
+            raise
+
+    return portal.start_task_soon(run)
 
 
 def _wait(future: Future[T]) -> T:

@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from .accounts import Accounts
 from .journal import Journal
-from .models import Cluster, ClusterPhase, State, Workload
+from .models import Cluster, ClusterPhase, State, Workload, WorkloadPhase
 from .orders import Orders
 from .state import read_state
 from .watch import Watcher
@@ -69,18 +69,29 @@ class Watching:
                     return
 
     async def workload(self, workload: Workload) -> AsyncGenerator[Workload, None]:
-        """One workload now and at every change, until its final phase."""
+        """One workload now and at every change, until its final phase or the end of its cluster.
+
+        With the cluster its record goes; what became of it in its last moment is then unknown, and said so.
+        """
         identity = (await self._accounts.provider(workload.account).identity()).key
         last: Workload | None = None
         async with self._running([workload.account]):
             async for _ in self._changes(poke=identity):
                 now = await to_thread.run_sync(self._journal.workload, identity, workload.workload_id)
+                if now is None and await self._is_deleted(identity, workload.cluster_id):
+                    lost = {"phase": WorkloadPhase.UNKNOWN, "reason": "Its cluster was deleted."}
+                    yield (last or workload).model_copy(update=lost)
+                    return
                 now = now or last or workload
                 if now != last:
                     last = now
                     yield now
                 if now.phase.is_final:
                     return
+
+    async def _is_deleted(self, identity: str, cluster_id: str) -> bool:
+        cluster = await to_thread.run_sync(self._journal.cluster, identity, cluster_id)
+        return cluster is not None and cluster.phase is ClusterPhase.DELETED
 
     async def _changes(self, poke: str | None = None) -> AsyncGenerator[None, None]:
         """Once now, then whenever anybody has written to the journal (looked at 4 times a second).

@@ -61,10 +61,17 @@ def wait_for_workload(shell: InteractiveShell, workload: Workload, *, timeout_s:
     Raises
     ------
     WaitInterruptedError, WaitTimeoutError : the workload goes on.
-    WorkloadFailedError : it failed or was cancelled; the first failing rank and its last lines are in the message.
+    WorkloadFailedError : it failed, was cancelled, or went with its cluster; the message has the first failing
+        rank and its last lines.
     """
     watch = partial(bridge.service().watch_workload, workload)
     last = _follow(shell, workload, watch, lambda seen: seen.phase.is_final, timeout_s)
+    if not last.phase.is_final:
+        ref = f"{clean(last.cluster_name)}/{clean(last.name)}"
+        raise WorkloadFailedError(
+            f"What became of workload {ref} is not known{_because(last.reason)}.",
+            hint="`%workload_list` shows what there is; submit it again if you need its result.",
+        )
     require_success(last)
     return last
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from jupyter_gpu_clusters.core import bridge
@@ -149,6 +151,20 @@ def test_waiting_for_a_cancelled_workload_fails(demo: Shell) -> None:
     demo.run("%workload_submit demo --name nap -- sleep 60")
     demo.run("%workload_cancel demo/nap")
     assert "was cancelled" in demo.fail("%workload_wait nap", WorkloadFailedError).message
+
+
+def test_waiting_ends_when_the_cluster_is_deleted_elsewhere(demo: Shell) -> None:
+    demo.run("%workload_submit demo --name doomed -- sleep 60")
+    elsewhere = threading.Timer(1, bridge.call, [_delete, "demo"])
+    elsewhere.start()
+    error = demo.fail("%workload_wait doomed --timeout 40", WorkloadFailedError)
+    elsewhere.join(30)
+    assert "cancelled" in error.message or "cluster was deleted" in error.message
+
+
+async def _delete(name: str) -> None:
+    service = bridge.service()
+    await service.delete(await service.find_cluster(name))
 
 
 def test_list_and_status(demo: Shell) -> None:

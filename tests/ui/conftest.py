@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from jupyter_gpu_clusters.core.service import Service
+
 from .lab import Lab
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -153,3 +155,15 @@ def lab(lab_url: tuple[str, Path, Path], page: Page, monkeypatch: pytest.MonkeyP
     opened = Lab(page, url, TOKEN, work)
     opened.open()
     return opened
+
+
+@pytest.fixture(autouse=True)
+def tidy(lab: Lab) -> Iterator[None]:
+    """No test leaves clusters or processes."""
+
+    async def delete_all(service: Service) -> None:
+        for cluster in (await service.refresh()).clusters:
+            await service.delete(cluster)
+
+    yield
+    lab.act(delete_all)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import expect
 
 from jupyter_gpu_clusters.core.models import State
@@ -17,18 +14,6 @@ LOAD = "%load_ext jupyter_gpu_clusters"
 
 async def state(service: Service) -> State:
     return await service.refresh()
-
-
-@pytest.fixture(autouse=True)
-def tidy(lab: Lab) -> Iterator[None]:
-    """No test leaves clusters or processes."""
-
-    async def delete_all(service: Service) -> None:
-        for cluster in (await service.refresh()).clusters:
-            await service.delete(cluster)
-
-    yield
-    lab.act(delete_all)
 
 
 def test_the_form_shows_a_problem_beside_its_field_then_a_plan_and_creates_once(lab: Lab) -> None:

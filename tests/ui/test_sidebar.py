@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
@@ -26,18 +25,6 @@ async def submit(service: Service, cluster: Cluster, name: str, script: str) -> 
 
 async def state(service: Service) -> State:
     return await service.refresh()
-
-
-@pytest.fixture(autouse=True)
-def tidy(lab: Lab) -> Iterator[None]:
-    """No test leaves clusters or processes."""
-
-    async def delete_all(service: Service) -> None:
-        for cluster in (await service.refresh()).clusters:
-            await service.delete(cluster)
-
-    yield
-    lab.act(delete_all)
 
 
 def test_what_a_notebook_does_is_shown_live_without_a_reload(lab: Lab) -> None:

@@ -26,7 +26,7 @@ from jupyter_gpu_clusters.core.errors import (
 )
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, State, Workload, WorkloadPhase
 from jupyter_gpu_clusters.core.service import Service
-from tests.until import until
+from tests.until import until, until_async
 
 from .test_machine import put_nvidia_smi
 
@@ -329,3 +329,27 @@ async def test_a_workload_on_a_cluster_that_is_gone_is_refused(service: Service)
     await service.delete(cluster)
     with pytest.raises(NotFoundError, match="gone"):
         await service.submit(plan)
+
+
+async def test_a_wait_ends_when_the_cluster_is_deleted_elsewhere(service: Service) -> None:
+    cluster = await create(service)
+    workload = await submit(service, cluster, "sleep", "63.5")
+    seen: list[Workload] = []
+
+    async def follow() -> None:
+        async for now in service.watch_workload(workload):
+            seen.append(now)
+
+    following = asyncio.create_task(follow())
+
+    async def has_begun() -> bool:
+        return bool(seen)
+
+    await until_async(has_begun)
+    other = Service.open()
+    await other.delete(cluster)
+    await other.aclose()
+    async with asyncio.timeout(20):
+        await following
+    assert seen[-1].phase in (WorkloadPhase.CANCELLED, WorkloadPhase.UNKNOWN)
+    assert seen[-1].reason
