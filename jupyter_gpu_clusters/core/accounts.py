@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from . import found
 from .errors import NotSupportedError, SettingsError
 from .paths import accounts_file
 from .provider import Provider
@@ -22,14 +23,14 @@ class Accounts:
     """
 
     def __init__(self) -> None:
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: object = None
         self._settings = Settings.load()
         self._stamp = _stamp()
         self._providers: dict[str, Provider] = {}
 
     @property
     def settings(self) -> Settings:
-        """The settings as the file has them now."""
+        """The settings as file and environment have them now."""
         if (now := _stamp()) != self._stamp:
             self._settings, self._stamp = Settings.load(), now
         return self._settings
@@ -82,9 +83,10 @@ def _class_of(account: Account) -> type[Provider]:
         ) from exc
 
 
-def _stamp() -> tuple[int, int] | None:
+def _stamp() -> object:
+    others = found.accounts()
     try:
         stat = accounts_file().stat()
     except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
+        return None, others
+    return (stat.st_mtime_ns, stat.st_size), others

@@ -21,33 +21,38 @@ class Ask(StrEnum):
     """How a plan must be confirmed."""
 
     NOTHING = "nothing"
+    CONFIRM = "confirm"
     PRICE = "price"
     UNKNOWN_PRICE = "unknown_price"
     COMMITMENT = "commitment"
 
 
 def what_to_ask(plan: Plan) -> Ask:
-    """Known to be free: nothing. A committed term or an unknown price is never covered by ``--yes``."""
+    """Known to be free and harmless: nothing. ``--yes`` never covers a committed term or an unknown price."""
     if plan.commitment is not None:
         return Ask.COMMITMENT
     if plan.is_free:
-        return Ask.NOTHING
+        return Ask.NOTHING if plan.confirm is None else Ask.CONFIRM
     return Ask.PRICE if plan.price_per_hour is not None else Ask.UNKNOWN_PRICE
 
 
 def question(plan: Plan) -> str:
     """What the user agrees to, in one sentence."""
     ask = what_to_ask(plan)
-    what = f"{plan.verb} {plan.name!r} on {plan.account} ({plan.nodes} nodes, {plan.gpus} GPUs)"
+    size = f" ({plan.nodes} nodes, {plan.gpus} GPUs)" if plan.nodes else ""
+    what = f"{plan.action or plan.verb} {plan.name!r} on {plan.account}{size}"
+    more = f" {plan.confirm}" if plan.confirm else ""
     match ask:
         case Ask.NOTHING:
             return f"{what}: free."
+        case Ask.CONFIRM:
+            return f"{what}?{more}"
         case Ask.PRICE:
-            return f"{what} for {plan.price_per_hour} per hour until it is deleted?"
+            return f"{what} for {plan.price_per_hour} per hour until it is deleted?{more}"
         case Ask.UNKNOWN_PRICE:
-            return f"{what} at a price that {plan.provider} does not tell?"
+            return f"{what} at a price that {plan.provider} does not tell?{more}"
         case Ask.COMMITMENT:
-            return f"{what} for a committed term that costs {plan.commitment} in all, also if deleted early?"
+            return f"{what} for a committed term that costs {plan.commitment} in all, also if deleted early?{more}"
     assert_never(ask)
 
 

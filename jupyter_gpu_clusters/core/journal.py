@@ -7,9 +7,7 @@ Methods block for a disk write or two; the service calls them on worker threads.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -30,7 +28,7 @@ from .models import (
     Transition,
     Workload,
 )
-from .paths import make_private, write_new
+from .paths import salt_in
 
 _NOTICE_FOR_S = 86_400
 
@@ -73,10 +71,7 @@ class Journal:
 
     def salt(self) -> bytes:
         """The salt of digests; differs per journal, and survives the loss of the database."""
-        path = make_private(self.folder) / "salt"
-        with contextlib.suppress(FileExistsError):
-            write_new(path, os.urandom(32))
-        return path.read_bytes()
+        return salt_in(self.folder)
 
     def notices(self) -> tuple[str, ...]:
         """What happened to the journal itself that the user must know (a corrupt file set aside)."""
@@ -224,10 +219,11 @@ class Journal:
 
         def work(c: sqlite3.Connection) -> list[Cluster]:
             rows.check_epoch(c, identity_key, epoch)
+            owners = rows.Owners(c, identity_key)
             for cluster in clusters.items:
-                rows.put_cluster(c, identity_key, cluster, None, clusters.observed_at)
+                rows.put_cluster(c, identity_key, cluster, None, clusters.observed_at, owners)
             for workload in workloads.items:
-                rows.put_workload(c, identity_key, workload, workloads.observed_at)
+                rows.put_workload(c, identity_key, workload, workloads.observed_at, owners)
             vanished = rows.count_missing(c, identity_key, clusters) if clusters.is_complete else []
             if workloads.is_complete:
                 rows.drop_missing_workloads(c, identity_key, workloads)

@@ -91,7 +91,9 @@ class Money(Frozen):
 class Offer(Frozen):
     """Something that can be rented now.
 
-    ``price_per_node_hour`` is ``None`` when the price is unknown, and zero only where ``is_free``.
+    ``price_per_node_hour`` is ``None`` when the price is unknown, and zero only where ``is_free``. A committed term
+    has ``commitment_days`` and, in ``term_price``, the whole sum for one node. ``spec`` holds the fields of the
+    provider's spec that ask for exactly this offer.
     """
 
     account: str
@@ -108,6 +110,8 @@ class Offer(Frozen):
     region: str | None = None
     interconnect: str | None = None
     commitment_days: int | None = None
+    term_price: Money | None = None
+    spec: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class Node(Frozen):
@@ -126,7 +130,10 @@ class Node(Frozen):
 
 
 class Cluster(Frozen):
-    """Nodes under one name and one bill, as last seen."""
+    """Nodes under one name and one bill, as last seen.
+
+    ``login_address`` is where the user logs in (``user@host`` or ``user@host:port``) if that is not a node.
+    """
 
     provider: str
     account: str
@@ -145,6 +152,7 @@ class Cluster(Frozen):
     created_at: datetime | None = None
     ends_at: datetime | None = None
     provider_url: str | None = None
+    login_address: str | None = None
     created_here: bool = True
     order_id: str | None = None
     reason: str | None = None
@@ -265,7 +273,10 @@ class Verb(StrEnum):
 
     CREATE = "create"
     SCALE = "scale"
+    ACT = "act"
     SUBMIT = "submit"
+    SUSPEND = "suspend"
+    RESUME = "resume"
     DELETE = "delete"
 
 
@@ -277,8 +288,13 @@ class Plan(Frozen):
     request : the exact request, as the provider's adapter wants it back; stays in memory.
     shown : the same with secrets masked, for people and for the journal.
     spec_digest : of the spec as the user wrote it, to tell "run again" from "another request".
-    target_id : the cluster a scale, submit or delete is about.
-    price_per_hour : ``None`` when unknown; then ``--yes`` does not cover it.
+    target_id : the cluster a scale, action, submit or delete is about; the workload of a suspend or resume.
+    action : which of the provider's actions it is.
+    marks_name : on the far side the name carries the order's mark (see `Order.remote_name`).
+    baseline : ids of what existed before, where the provider needs them to tell the new from the old.
+    price_per_hour : of what is added; ``None`` when unknown, and then ``--yes`` does not cover it.
+    commitment : whole sum of a committed term, which is confirmed in words.
+    confirm : what must be agreed to besides a price, one sentence; ``--yes`` covers it.
     """
 
     verb: Verb
@@ -290,12 +306,16 @@ class Plan(Frozen):
     request: Any = Field(exclude=True, repr=False)
     shown: Mapping[str, Any]
     target_id: str | None = None
+    action: str | None = None
+    marks_name: bool = False
+    baseline: tuple[str, ...] = ()
     nodes: int = 0
     processes: int = 0
     gpus: int = 0
     is_free: bool = False
     price_per_hour: Money | None = None
     commitment: Money | None = None
+    confirm: str | None = None
     warnings: tuple[str, ...] = ()
     made_at: datetime = Field(default_factory=utc_now)
 
@@ -319,7 +339,8 @@ class Order(Frozen):
     """One write that was started: the durable intent and what became of it.
 
     ``sender`` names the process that may still be sending it (see ``core.processes``).
-    ``baseline`` holds the ids of what existed before.
+    ``baseline`` holds the ids of what existed before. ``remote_name`` is what the far side is told: the name, with
+    ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order.
     """
 
     order_id: str
@@ -334,6 +355,7 @@ class Order(Frozen):
     spec_digest: str
     shown: Mapping[str, Any]
     target_id: str | None = None
+    action: str | None = None
     baseline: tuple[str, ...] = ()
     sender: str = ""
     created_at: datetime = Field(default_factory=utc_now)
@@ -354,6 +376,15 @@ class Transition(Frozen):
     before: str | None
     after: str
     detail: str | None = None
+
+
+class Details(Frozen):
+    """A table that only one provider has (events, pods, a bill): ``columns`` in order, one mapping a row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, str | int | float | None], ...] = ()
+    note: str | None = None
 
 
 class Failure(Frozen):

@@ -11,6 +11,24 @@ from .nearest import did_you_mean
 
 C = TypeVar("C", Cluster, Workload)
 
+MARK_LENGTH = 10
+"""Characters of a mark: 4 of the journal, 6 of the order; lower-case letters and digits."""
+
+
+def mark_of(journal_id: str, order_id: str) -> str:
+    """What tells one order of one journal from all others, short enough to be part of a name."""
+    return f"{journal_id[:4]}{order_id[:6]}"
+
+
+def marked_name(name: str, mark: str) -> str:
+    """The name with its mark, as the far side is told: ``demo-1f0ak3j2hq``."""
+    return f"{name}-{mark}"
+
+
+def longest_name(limit: int) -> int:
+    """How many characters a name may have where the marked one may have `limit`."""
+    return limit - MARK_LENGTH - 1
+
 
 def match_clusters(state: State, ref: str) -> list[Cluster]:
     """All clusters that `ref` may mean."""

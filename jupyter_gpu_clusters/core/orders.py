@@ -16,14 +16,16 @@ from anyio import to_thread
 
 from .errors import GpuClustersError, JournalError, OutcomeUnknownError
 from .journal import Journal
-from .models import Cluster, Lookup, Order, OrderState, Plan, Verb, Workload
+from .models import Cluster, Lookup, Order, OrderState, Plan, Verb, Workload, WorkloadPhase
+from .names import mark_of, marked_name
 from .processes import is_dead, this_process
-from .provider import CreatesClusters, Provider, RunsWorkloads, ScalesClusters, Search
+from .provider import ActsOnClusters, CreatesClusters, Provider, RunsWorkloads, ScalesClusters, Search
 
 T = TypeVar("T")
 
 SETTLE_WAIT_S = 120.0
 _CLOSE_GRACE_S = 10.0
+_AT_REST = (WorkloadPhase.STOPPING, WorkloadPhase.STOPPED)
 
 
 class Orders:
@@ -71,6 +73,7 @@ class Orders:
 
     def _new_order(self, plan: Plan) -> Order:
         order_id = base64.b32encode(os.urandom(10)).decode().lower()
+        mark = mark_of(self._journal.journal_id(), order_id)
         return Order(
             order_id=order_id,
             verb=plan.verb,
@@ -78,12 +81,14 @@ class Orders:
             account=plan.account,
             identity_key=plan.identity_key,
             name=plan.name,
-            remote_name=plan.name,
-            mark=f"{self._journal.journal_id()}-{order_id}",
+            remote_name=marked_name(plan.name, mark) if plan.marks_name else plan.name,
+            mark=mark,
             idempotency_key=order_id,
             spec_digest=plan.spec_digest,
             shown=plan.shown,
             target_id=plan.target_id,
+            action=plan.action,
+            baseline=plan.baseline,
             sender=this_process(),
         )
 
@@ -132,6 +137,8 @@ class Orders:
             case Workload():
                 await self._finish(order, OrderState.DONE, (result.workload_id,), None)
                 await to_thread.run_sync(self._journal.put_workload, order.identity_key, result)
+                if order.verb is not Verb.SUBMIT:
+                    await self.free(order)
             case Lookup(answer="absent"):
                 await self._finish(order, OrderState.DONE, (), None)
                 await self.free(order)
@@ -205,12 +212,27 @@ class Orders:
             return await provider.find_created(order)
         if order.verb is Verb.SCALE and isinstance(provider, ScalesClusters):
             return await provider.find_scaled(order)
+        if order.verb is Verb.ACT and isinstance(provider, ActsOnClusters):
+            return await provider.find_acted(order)
         if order.verb is Verb.SUBMIT and isinstance(provider, RunsWorkloads):
             cluster = await provider.get_cluster(order.target_id or "")
             if cluster.item is not None:
                 return await provider.launcher(cluster.item).find_submitted(order)
             return Search(never_happened=cluster.answer == "absent", reason="Its cluster is gone.")
+        if order.verb in (Verb.SUSPEND, Verb.RESUME) and isinstance(provider, RunsWorkloads):
+            return await self._search_at_rest(provider, order)
         return Search(reason="This provider cannot look for it.")
+
+    async def _search_at_rest(self, provider: RunsWorkloads, order: Order) -> Search:
+        """Whether a workload is now as a suspend or resume wanted it."""
+        workload = await to_thread.run_sync(self._journal.workload, order.identity_key, order.target_id or "")
+        cluster = await provider.get_cluster(workload.cluster_id) if workload is not None else None
+        if workload is None or cluster is None or cluster.item is None:
+            return Search(reason="Its workload cannot be looked at.")
+        now = (await provider.launcher(cluster.item).get_workload(workload.workload_id)).item
+        if now is not None and (now.phase.is_final or (now.phase in _AT_REST) == (order.verb is Verb.SUSPEND)):
+            return Search(workloads=(now,))
+        return Search(reason=f"It does not show yet that the {order.verb} took effect.")
 
 
 def _describe(result: object) -> str:

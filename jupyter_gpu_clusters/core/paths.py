@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def make_private(folder: Path) -> Path:
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
     return folder
+
+
+def salt_in(folder: Path) -> bytes:
+    """The 32 random bytes of digests in `folder`, made at first use; they survive the loss of the database."""
+    path = make_private(folder) / "salt"
+    with contextlib.suppress(FileExistsError):
+        write_new(path, os.urandom(32))
+    return path.read_bytes()
 
 
 def sync_folder(folder: Path) -> None:

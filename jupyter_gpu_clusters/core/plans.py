@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from .models import Cluster, Plan, Verb
+from .models import Cluster, Plan, Verb, Workload
 
 
 def digest_of(spec: BaseModel, salt: bytes) -> str:
@@ -40,5 +40,21 @@ def plan_delete(cluster: Cluster, identity_key: str) -> Plan:
         shown={"cluster_id": cluster.cluster_id},
         target_id=cluster.cluster_id,
         nodes=cluster.node_count,
+        is_free=True,
+    )
+
+
+def plan_rest(workload: Workload, identity_key: str, verb: Verb) -> Plan:
+    """Suspending or resuming a workload, as a plan that costs nothing new."""
+    return Plan(
+        verb=verb,
+        provider=workload.provider,
+        account=workload.account,
+        identity_key=identity_key,
+        name=workload.name,
+        spec_digest="",
+        request=None,
+        shown={"workload_id": workload.workload_id},
+        target_id=workload.workload_id,
         is_free=True,
     )

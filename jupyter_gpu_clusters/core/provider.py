@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
 
+from .choices import Choice, LookUp
 from .models import (
     AccountStatus,
     CancelReport,
     Cluster,
+    Details,
     Frozen,
     Listing,
     LogChunk,
@@ -68,12 +70,38 @@ class Search(Frozen):
     reason: str | None = None
 
 
+class Asked(Frozen):
+    """One thing that ``%cluster_login`` asks for.
+
+    ``name`` is a part of the secret or, where not ``is_secret``, an option of the account. A secret of one part is
+    stored as it is, one of several as a JSON object.
+    """
+
+    name: str
+    label: str
+    is_secret: bool = True
+    is_required: bool = True
+    default: str | None = None
+
+
+class Action(Frozen):
+    """Something a provider can do to a cluster besides scaling and deleting it.
+
+    ``model`` says what it needs, ``title`` is the text of a button, ``description`` one sentence on what happens.
+    """
+
+    title: str
+    description: str
+    model: type[BaseModel]
+
+
 class Provider(ABC):
     """Required of every provider. The constructor does no I/O and cannot fail."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     reasons: ClassVar[Mapping[str, str]] = {}
+    asks: ClassVar[Sequence[Asked]] = ()
     poll_transition_s: ClassVar[float] = 3.0
     poll_steady_s: ClassVar[float] = 15.0
 
@@ -155,6 +183,57 @@ class ScalesClusters(Provider):
         """Look whether a scale order took effect. Reads only."""
 
 
+class ActsOnClusters(Provider):
+    """The provider changes clusters in ways of its own: restarts, keys, addresses, an end time."""
+
+    actions: ClassVar[Mapping[str, Action]]
+
+    @abstractmethod
+    async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel, digest: str) -> Plan:
+        """What the action would send; raises like `CreatesClusters.plan_cluster`.
+
+        The plan says ``confirm`` where the action disturbs what runs.
+        """
+
+    @abstractmethod
+    async def act(self, plan: Plan, order: Order) -> Cluster:
+        """Send the plan once."""
+
+    @abstractmethod
+    async def find_acted(self, order: Order) -> Search:
+        """Look whether an action took effect. Reads only."""
+
+
+class LooksUp(Provider):
+    """The provider can say what may be chosen for fields of its spec models."""
+
+    look_ups: ClassVar[Mapping[str, LookUp]]
+
+    @abstractmethod
+    async def list_choices(self, look_up: str, given: Mapping[str, Any]) -> Listing[Choice]:
+        """What may be chosen.
+
+        Parameters
+        ----------
+        given : the spec as far as it is filled in, plain data as in YAML; it may be wrong anywhere.
+
+        Raises
+        ------
+        SettingsError : something that the look-up needs is not filled in; the message names it.
+        """
+
+
+class ShowsDetails(Provider):
+    """The provider can show more of a cluster or a workload than the common words say."""
+
+    cluster_details: ClassVar[Mapping[str, str]] = {}
+    workload_details: ClassVar[Mapping[str, str]] = {}
+
+    @abstractmethod
+    async def show_details(self, thing: Cluster | Workload, kind: str) -> Details:
+        """One table, the newest rows first where they have times; bounded. `kind` is a key of the mappings above."""
+
+
 class RunsWorkloads(Provider):
     """Work can be started on the provider's clusters."""
 
@@ -167,6 +246,18 @@ class RunsWorkloads(Provider):
     @abstractmethod
     async def list_workloads(self, clusters: Sequence[Cluster]) -> Listing[Workload]:
         """The workloads of all these clusters in as few looks as the service allows."""
+
+
+class SuspendsWorkloads(RunsWorkloads):
+    """A workload can give back its GPUs and go on later."""
+
+    @abstractmethod
+    async def suspend_workload(self, workload: Workload, order: Order) -> Workload:
+        """Send it once; calm when it rests already."""
+
+    @abstractmethod
+    async def resume_workload(self, workload: Workload, order: Order) -> Workload:
+        """Send it once; calm when it runs already."""
 
 
 class Launcher(ABC):
@@ -218,7 +309,11 @@ ABILITIES: Mapping[str, type[Provider]] = {
     "create": CreatesClusters,
     "delete": CreatesClusters,
     "scale": ScalesClusters,
+    "actions": ActsOnClusters,
+    "choices": LooksUp,
+    "details": ShowsDetails,
     "workloads": RunsWorkloads,
+    "suspend": SuspendsWorkloads,
 }
 
 

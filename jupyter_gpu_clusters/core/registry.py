@@ -18,7 +18,12 @@ from .settings import Account
 
 GROUP = "jupyter_gpu_clusters.providers"
 
-_BUILT_IN: Mapping[str, str] = {"local": "jupyter_gpu_clusters.providers.local:LocalProvider"}
+_BUILT_IN: Mapping[str, str] = {
+    "local": "jupyter_gpu_clusters.providers.local:LocalProvider",
+    "e2e": "jupyter_gpu_clusters.providers.e2e.provider:E2EProvider",
+    "lium": "jupyter_gpu_clusters.providers.lium.provider:LiumProvider",
+    "runai": "jupyter_gpu_clusters.providers.runai.provider:RunaiProvider",
+}
 
 
 @functools.cache

@@ -69,11 +69,49 @@ def put_order(c: sqlite3.Connection, order: Order) -> None:
         _add_transition(c, order.identity_key, "order", order.order_id, order.name, old, text, order.note)
 
 
+class Owners:
+    """Which order of this journal made what, by the ids that answers named. Read once, at first use."""
+
+    def __init__(self, c: sqlite3.Connection, identity: str) -> None:
+        self._c = c
+        self._identity = identity
+
+    @functools.cached_property
+    def _by_id(self) -> dict[str, tuple[str, str]]:
+        rows = self._c.execute(
+            "SELECT ids.value AS id, order_id, json_extract(body, '$.name') AS name FROM orders, "
+            "json_each(orders.body, '$.remote_ids') AS ids "
+            "WHERE identity = ? AND json_extract(body, '$.verb') IN ('create', 'submit')",
+            (self._identity,),
+        )
+        return {row["id"]: (row["order_id"], row["name"]) for row in rows}
+
+    def known(self, cluster: Cluster) -> Cluster:
+        """The cluster under the name that was asked for, with its order, if one of ours made it."""
+        order_id, name = self._by_id.get(cluster.cluster_id, (None, cluster.name))
+        if cluster.order_id is not None:
+            row = self._c.execute("SELECT 1 FROM orders WHERE order_id = ?", (cluster.order_id,)).fetchone()
+            return cluster.model_copy(update={"created_here": row is not None})
+        changes = {"created_here": order_id is not None, "order_id": order_id, "name": name}
+        return cluster.model_copy(update=changes)
+
+    def known_workload(self, workload: Workload) -> Workload:
+        """The workload under the name that was asked for, if one of our orders made it."""
+        order_id, name = self._by_id.get(workload.workload_id, (None, workload.name))
+        if order_id is None:
+            return workload
+        return workload.model_copy(update={"created_here": True, "name": name})
+
+
 def put_cluster(
-    c: sqlite3.Connection, identity: str, cluster: Cluster, detail: str | None, seen_at: datetime | None = None
+    c: sqlite3.Connection,
+    identity: str,
+    cluster: Cluster,
+    detail: str | None,
+    seen_at: datetime | None = None,
+    owners: Owners | None = None,
 ) -> None:
-    known = c.execute("SELECT 1 FROM orders WHERE order_id = ?", (cluster.order_id or "",)).fetchone()
-    cluster = cluster.model_copy(update={"created_here": known is not None})
+    cluster = (owners or Owners(c, identity)).known(cluster)
     text = cluster.model_dump_json()
     key = (identity, cluster.cluster_id)
     old = c.execute("SELECT * FROM clusters WHERE identity = ? AND cluster_id = ?", key).fetchone()
@@ -89,7 +127,14 @@ def put_cluster(
         _add_transition(c, identity, "cluster", cluster.cluster_id, cluster.name, before, cluster.phase, detail)
 
 
-def put_workload(c: sqlite3.Connection, identity: str, workload: Workload, seen_at: datetime | None = None) -> None:
+def put_workload(
+    c: sqlite3.Connection,
+    identity: str,
+    workload: Workload,
+    seen_at: datetime | None = None,
+    owners: Owners | None = None,
+) -> None:
+    workload = (owners or Owners(c, identity)).known_workload(workload)
     text = workload.model_dump_json()
     key = (identity, workload.cluster_id, workload.workload_id)
     old = c.execute("SELECT * FROM workloads WHERE identity = ? AND cluster_id = ? AND workload_id = ?", key).fetchone()

@@ -6,64 +6,39 @@ through `orders`, so dry run, consent, journal and safe retry are one path for e
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
-from functools import partial
+from typing import Any
 
 from anyio import to_thread
 from pydantic import BaseModel
 
-from . import consent as consents
 from .accounts import Accounts
-from .attach import Placement, place_or_attach
-from .consent import Consent
-from .errors import (
-    ConflictError,
-    GpuClustersError,
-    NotFoundError,
-    OutcomeUnknownError,
-    Problem,
-    SettingsError,
-    SpecError,
-)
+from .choices import Choice, LookUp
+from .errors import GpuClustersError, NotFoundError, SettingsError
 from .journal import Journal
-from .look import failure_of, forget, look, send_delete
+from .look import failure_of, look
 from .models import (
     AccountStatus,
-    CancelReport,
     Cluster,
-    ClusterPhase,
-    Created,
-    Deleted,
-    LogChunk,
-    Lookup,
+    Details,
+    Listing,
     OfferListing,
     Order,
-    Plan,
     Recovered,
     State,
-    Submitted,
-    Verb,
     Workload,
 )
 from .names import match_clusters, match_workloads, only_one
-from .orders import Orders
+from .nearest import did_you_mean
 from .paths import data_dir
-from .plans import digest_of, plan_delete
-from .provider import CreatesClusters, Launcher, ListsOffers, Provider, RunsWorkloads, ScalesClusters
+from .provider import CreatesClusters, ListsOffers, LooksUp, Provider, RunsWorkloads, ShowsDetails
+from .service_clusters import ClusterVerbs
+from .service_workloads import WorkloadVerbs
 from .state import read_state
-from .watching import Watching
 
 
-class Service:
+class Service(ClusterVerbs, WorkloadVerbs):
     """One per process and event loop. Opening it does no I/O beyond reading the accounts file."""
-
-    def __init__(self, journal: Journal, accounts: Accounts) -> None:
-        self._journal = journal
-        self._accounts = accounts
-        self._orders = Orders(journal)
-        self._watching = Watching(journal, self._orders, accounts)
 
     @classmethod
     def open(cls) -> Service:
@@ -125,6 +100,41 @@ class Service:
         except GpuClustersError as exc:
             return OfferListing(account=name, provider=kind.name, error=failure_of(exc))
         return OfferListing(account=name, provider=kind.name, offers=listing.items)
+
+    def look_ups(self, account: str) -> Mapping[str, LookUp]:
+        """The lists of choices that the account's provider can look up; raises `NotSupportedError`."""
+        return self._accounts.able(account, LooksUp, "choices").look_ups
+
+    async def choices(self, account: str, look_up: str, given: Mapping[str, Any]) -> Listing[Choice]:
+        """What may be chosen for a field; parameters as in `LooksUp.list_choices`.
+
+        Raises
+        ------
+        SettingsError : there is no such look-up (the nearest is offered), or something it needs is not filled in.
+        """
+        provider = self._accounts.able(account, LooksUp, "choices")
+        if look_up in provider.look_ups:
+            return await provider.list_choices(look_up, given)
+        raise SettingsError(
+            f"{account} has no list of {look_up!r}.{did_you_mean(look_up, provider.look_ups)}",
+            hint=f"It has: {', '.join(provider.look_ups)}.",
+        )
+
+    async def details(self, thing: Cluster | Workload, kind: str) -> Details:
+        """One of the provider's own tables about a cluster or a workload.
+
+        Raises
+        ------
+        SettingsError : there is no such table; the nearest is offered.
+        """
+        provider = self._accounts.able(thing.account, ShowsDetails, "details")
+        kinds = provider.cluster_details if isinstance(thing, Cluster) else provider.workload_details
+        if kind in kinds:
+            return await provider.show_details(thing, kind)
+        raise SettingsError(
+            f"{thing.account} has no details {kind!r}.{did_you_mean(kind, kinds)}",
+            hint=f"It has: {', '.join(kinds) or 'none'}.",
+        )
 
     # Knowing
 
@@ -190,174 +200,6 @@ class Service:
         await to_thread.run_sync(self._journal.put_workload, identity, answer.item)
         return answer.item
 
-    # Clusters
-
-    async def plan_create(self, account: str, name: str | None, spec: BaseModel) -> Plan:
-        """What creating that cluster would do.
-
-        Raises
-        ------
-        SpecError : with every problem found.
-        """
-        provider = self._accounts.able(account, CreatesClusters, "create")
-        if not name:
-            raise SpecError("The cluster has no name.", problems=[Problem("name", "is needed: --name NAME")])
-        return await provider.plan_cluster(name, spec, await self._digest(spec))
-
-    async def create(self, plan: Plan, *, consent: Consent | None = None, new: bool = False) -> Created:
-        """Create the planned cluster, or attach to the one that is there by that name from the same spec.
-
-        Parameters
-        ----------
-        new : an existing cluster of that name is an error instead.
-
-        Raises
-        ------
-        ConsentError : it costs and nobody agreed.
-        NameTakenError : the name is live with another spec (the difference is given), or `new`.
-        OutcomeUnknownError : it may exist; ``%cluster_recover`` finds out.
-        """
-        consents.require(plan, consent)
-        provider = self._accounts.able(plan.account, CreatesClusters, "create")
-        await self._same_identity(provider, plan)
-
-        async def find(order: Order) -> Lookup[Cluster]:
-            for cluster_id in order.remote_ids:
-                await self._refuse_if_deleting(order.identity_key, cluster_id, plan.name)
-            return await self._look_up_cluster(provider, order)
-
-        placement: Placement[Cluster] = await place_or_attach(self._orders, provider, plan, find, is_new=new)
-        if placement.existing is not None:
-            note = f"{plan.name!r} is there already, from the same spec: attached, nothing was ordered."
-            return Created(cluster=placement.existing, attached=True, note=note)
-        cluster = await self._orders.send(placement.order, partial(provider.create_cluster, plan, placement.order))
-        return Created(cluster=cluster)
-
-    async def _look_up_cluster(self, provider: Provider, order: Order) -> Lookup[Cluster]:
-        cluster_id = order.remote_ids[0] if order.remote_ids else ""
-        answer = await provider.get_cluster(cluster_id)
-        known = await to_thread.run_sync(self._journal.cluster, order.identity_key, cluster_id)
-        if answer.answer == "absent" and known is not None and known.phase is not ClusterPhase.DELETED:
-            await forget(self._journal, self._orders, order.identity_key, known, "It vanished.")
-        return answer if answer.answer != "cannot_tell" else answer.model_copy(update={"item": known})
-
-    async def plan_scale(self, cluster: Cluster, nodes: int) -> Plan:
-        """What changing the cluster to `nodes` nodes in all would do."""
-        provider = self._accounts.able(cluster.account, ScalesClusters, "scale")
-        return await provider.plan_scale(cluster, nodes, f"nodes={nodes}")
-
-    async def scale(self, plan: Plan, *, consent: Consent | None = None) -> Cluster:
-        """Carry out a planned change of size; raises like `create`."""
-        consents.require(plan, consent)
-        provider = self._accounts.able(plan.account, ScalesClusters, "scale")
-        identity = await self._same_identity(provider, plan)
-        await self._refuse_if_deleting(identity, plan.target_id or "", plan.name)
-        order, is_mine = await self._orders.place(plan)
-        if not is_mine:
-            raise OutcomeUnknownError(
-                f"{plan.name!r} is being scaled already (order {order.order_id}).",
-                hint="Wait for it, or run %cluster_recover.",
-                provider=plan.provider,
-            )
-        return await self._orders.send(order, partial(provider.scale_cluster, plan, order))
-
-    async def delete(self, cluster: Cluster) -> Deleted:
-        """End the cluster, what runs on it, and its cost. The wish is recorded first and never lapses."""
-        provider = self._accounts.able(cluster.account, CreatesClusters, "delete")
-        identity = (await provider.identity()).key
-        order, _ = await self._orders.place(plan_delete(cluster, identity))
-        answer = await self._orders.send(
-            order, partial(send_delete, provider, self._journal, self._orders, cluster, order)
-        )
-        if answer.answer == "absent":
-            return Deleted(cluster=cluster.model_copy(update={"phase": ClusterPhase.DELETED}), is_gone=True)
-        return Deleted(cluster=answer.item or cluster, is_gone=False, note=answer.reason)
-
-    async def _refuse_if_deleting(self, identity: str, cluster_id: str, name: str) -> None:
-        """A wish to delete never lapses, so nothing may be built on what it is about."""
-        for order in await to_thread.run_sync(self._journal.open_orders, identity):
-            if order.verb is Verb.DELETE and order.target_id == cluster_id:
-                raise ConflictError(
-                    f"The cluster of {name!r} is being deleted.",
-                    hint="Wait until %cluster_list no longer shows it, or use another.",
-                    provider=order.provider,
-                )
-
-    # Workloads
-
-    async def plan_submit(self, cluster: Cluster, name: str | None, spec: BaseModel) -> Plan:
-        """What submitting that workload would do. Without a name it gets one and always runs."""
-        if cluster.phase is ClusterPhase.CREATING:
-            raise SettingsError(
-                f"{cluster.name!r} is still being created.", hint=f"Wait for it: %cluster_wait {cluster.name}"
-            )
-        launcher = self._accounts.able(cluster.account, RunsWorkloads, "workloads").launcher(cluster)
-        return await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, await self._digest(spec))
-
-    async def submit(self, plan: Plan, *, consent: Consent | None = None) -> Submitted:
-        """Start the planned workload; a live one of that name and spec is attached, a finished one runs again.
-
-        Raises
-        ------
-        ConsentError, NameTakenError, OutcomeUnknownError : as for `create`.
-        """
-        consents.require(plan, consent)
-        provider = self._accounts.able(plan.account, RunsWorkloads, "workloads")
-        identity = await self._same_identity(provider, plan)
-        cluster = await to_thread.run_sync(self._journal.cluster, identity, plan.target_id or "")
-        if cluster is None or cluster.phase is ClusterPhase.DELETED:
-            raise NotFoundError(f"The cluster of {plan.name!r} is gone.", hint="%cluster_list shows what there is.")
-        await self._refuse_if_deleting(identity, cluster.cluster_id, plan.name)
-        launcher = provider.launcher(cluster)
-
-        async def find(order: Order) -> Lookup[Workload]:
-            answer = await launcher.get_workload(order.remote_ids[0] if order.remote_ids else "")
-            is_over = answer.item is not None and answer.item.phase.is_final
-            return answer.model_copy(update={"answer": "absent"}) if is_over else answer
-
-        placement: Placement[Workload] = await place_or_attach(self._orders, provider, plan, find)
-        if placement.existing is not None:
-            note = f"{plan.name!r} is running already, from the same spec: attached, nothing was started."
-            return Submitted(workload=placement.existing, attached=True, note=note)
-        request = partial(launcher.submit_workload, plan, placement.order)
-        return Submitted(workload=await self._orders.send(placement.order, request))
-
-    async def cancel(self, workload: Workload) -> CancelReport:
-        """End every process of the workload on every node; calm when it has ended already."""
-        launcher, identity = await self._launcher_of(workload)
-        report = await launcher.cancel_workload(workload.workload_id)
-        await to_thread.run_sync(self._journal.put_workload, identity, report.workload)
-        return report
-
-    async def stream_logs(
-        self,
-        workload: Workload,
-        *,
-        ranks: Sequence[int] | None = None,
-        offsets: Mapping[int, int] | None = None,
-        tail_lines: int | None = None,
-        follow: bool = False,
-    ) -> AsyncGenerator[LogChunk, None]:
-        """Output of the ranks; parameters as in `Launcher.stream_logs`."""
-        launcher, _ = await self._launcher_of(workload)
-        chunks = launcher.stream_logs(
-            workload.workload_id, ranks=ranks, offsets=offsets, tail_lines=tail_lines, follow=follow
-        )
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                yield chunk
-
-    async def _launcher_of(self, workload: Workload) -> tuple[Launcher, str]:
-        provider = self._accounts.able(workload.account, RunsWorkloads, "workloads")
-        identity = (await provider.identity()).key
-        cluster = await to_thread.run_sync(self._journal.cluster, identity, workload.cluster_id)
-        if cluster is None:
-            raise NotFoundError(
-                f"The cluster {workload.cluster_name!r} of {workload.name!r} is not known under this account.",
-                hint="%cluster_list shows what there is.",
-            )
-        return provider.launcher(cluster), identity
-
     # Open orders
 
     async def recover(self) -> list[Recovered]:
@@ -384,16 +226,3 @@ class Service:
         if order is None or not order.state.is_open:
             raise NotFoundError(f"There is no open order {order_id!r}.", hint="%cluster_recover lists them.")
         return await self._orders.close(order, f"Closed by the user: {statement}")
-
-    async def _digest(self, spec: BaseModel) -> str:
-        return digest_of(spec, await to_thread.run_sync(self._journal.salt))
-
-    async def _same_identity(self, provider: Provider, plan: Plan) -> str:
-        identity = (await provider.identity()).key
-        if identity != plan.identity_key:
-            raise SettingsError(
-                f"The account {plan.account!r} speaks to another service or project than when {plan.verb} "
-                f"{plan.name!r} was planned; nothing was sent.",
-                hint="Plan it again.",
-            )
-        return identity

@@ -7,20 +7,25 @@
     secret = "env:LAB_TOKEN"        # or "keyring:" or "file:/home/me/.lab-token"
     host = "login.example.org"
 
-The account ``local`` is always there.
+A secret of several parts is a table of references: ``secret = {api_key = "env:KEY", auth_token = "env:TOKEN"}``.
+``secret_origin`` says for which host a secret was stored; it is not read for another one.
+The account ``local`` is always there, and one for each credential found where the services' own tools keep it
+(see ``found``), unless the file has an account of that name.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError
 
+from . import found
 from .errors import Problem, SettingsError
 from .nearest import did_you_mean
 from .paths import accounts_file
@@ -28,33 +33,80 @@ from .paths import accounts_file
 _KEYRING_SERVICE = "jupyter-gpu-clusters"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
+Reference = Annotated[str, Field(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|keyring:|file:.+)$")]
+
 
 class Account(BaseModel):
     """One account.
 
     ``options`` are the provider's own settings, checked by the provider; ``secret_ref`` is ``env:VAR``,
-    ``keyring:`` or ``file:PATH``.
+    ``keyring:`` or ``file:PATH``, or a mapping of such for a secret of several parts. ``secret_origin`` (scheme, host
+    and port) is the only place the secret may be sent to, where it is given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     provider: str = Field(min_length=1)
-    secret_ref: str | None = Field(default=None, pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|keyring:|file:.+)$")
+    secret_ref: Reference | Mapping[str, Reference] | None = None
+    secret_origin: str | None = None
     options: Mapping[str, Any] = Field(default_factory=dict)
+    _typed: SecretStr | None = PrivateAttr(default=None)
 
-    def secret(self) -> SecretStr | None:
-        """The secret itself, read now; ``None`` when the account has none.
+    def with_secret(self, secret: SecretStr) -> Self:
+        """This account with a secret that was just typed and is stored nowhere yet."""
+        account = self.model_copy()
+        account._typed = secret
+        return account
+
+    def secret(self, origin: str | None = None) -> SecretStr | None:
+        """The secret itself, read now; ``None`` when the account has none. Several parts come as a JSON object.
+
+        Parameters
+        ----------
+        origin : where it is going to be sent (``https://host`` or ``https://host:port``).
 
         Raises
         ------
-        SettingsError : the reference leads nowhere, or to a file that others can read.
+        SettingsError : the reference leads nowhere or to a file that others can read, or the secret belongs elsewhere.
         """
+        if self._typed is not None or self.secret_ref is None:
+            return self._typed
+        if origin is not None and self.secret_origin not in (None, origin):
+            raise SettingsError(
+                f"The secret of account {self.name!r} was stored for {self.secret_origin}, not for {origin}; "
+                "nothing was sent.",
+                hint=f"Log in there: %cluster_login {self.name}",
+            )
+        if isinstance(self.secret_ref, str):
+            return SecretStr(self._read(self.secret_ref))
+        parts = {name: self._read(reference) for name, reference in self.secret_ref.items()}
+        return SecretStr(json.dumps(parts))
+
+    def _read(self, reference: str) -> str:
+        kind, _, where = reference.partition(":")
+        return {"env": _from_env, "file": _from_file, "keyring": _from_keyring}[kind](where, self.name)
+
+    @property
+    def credential(self) -> str:
+        """Where the secret comes from, in words; never what it is."""
+        if self._typed is not None:
+            return "typed just now"
+        return " and ".join(dict.fromkeys(_in_words(reference) for reference in self._references())) or "none needed"
+
+    def _references(self) -> tuple[str, ...]:
         if self.secret_ref is None:
-            return None
-        kind, _, where = self.secret_ref.partition(":")
-        value = {"env": _from_env, "file": _from_file, "keyring": _from_keyring}[kind](where, self.name)
-        return SecretStr(value)
+            return ()
+        return (self.secret_ref,) if isinstance(self.secret_ref, str) else tuple(self.secret_ref.values())
+
+    def secret_variables(self) -> frozenset[str]:
+        """Names of environment variables that the secret comes from."""
+        return frozenset(ref.removeprefix("env:") for ref in self._references() if ref.startswith("env:"))
+
+
+def _in_words(reference: str) -> str:
+    kind, _, where = reference.partition(":")
+    return {"env": f"${where}", "file": f"file {where}", "keyring": "keyring"}[kind]
 
 
 def _from_env(variable: str, account: str) -> str:
@@ -98,26 +150,28 @@ def _from_keyring(_: str, account: str) -> str:
 
 
 class Settings(BaseModel):
-    """All accounts of this user, by name; ``local`` first."""
+    """All accounts of this user, by name; ``local`` first. ``found`` are those that no file names."""
 
     model_config = ConfigDict(frozen=True)
 
     accounts: Mapping[str, Account]
+    found: Mapping[str, Account] = Field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
-        """Read the accounts file; without one there is ``local`` alone.
+        """Read the accounts file and what the services' own tools left; without any there is ``local`` alone.
 
         Raises
         ------
         SettingsError : with every problem of the file.
         """
         file = path or accounts_file()
-        accounts = {"local": Account(name="local", provider="local")}
+        others = found.accounts()
+        accounts = {"local": Account(name="local", provider="local"), **others}
         try:
             tables = tomllib.loads(file.read_text())
         except FileNotFoundError:
-            return cls(accounts=accounts)
+            return cls(accounts=accounts, found=others)
         except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as exc:
             raise SettingsError(f"{file} cannot be read: {exc}.", hint="Correct the file; nothing was sent.") from exc
         problems = [*_unknown_tables(tables)]
@@ -132,7 +186,7 @@ class Settings(BaseModel):
                 problems.extend(exc.problems)
         if problems:
             raise SettingsError(f"{file} has mistakes.", problems=problems, hint="Correct them; nothing was sent.")
-        return cls(accounts=accounts)
+        return cls(accounts=accounts, found=others)
 
     def account(self, name: str) -> Account:
         """The account of that name.
@@ -150,8 +204,8 @@ class Settings(BaseModel):
 
     def secret_variables(self) -> frozenset[str]:
         """Names of environment variables that hold secrets of accounts; no workload may inherit them."""
-        refs = (account.secret_ref or "" for account in self.accounts.values())
-        return frozenset(ref.removeprefix("env:") for ref in refs if ref.startswith("env:"))
+        everyone = (*self.accounts.values(), *self.found.values())
+        return frozenset(variable for account in everyone for variable in account.secret_variables())
 
 
 def _unknown_tables(tables: Mapping[str, Any]) -> list[Problem]:
@@ -164,15 +218,17 @@ def _account(name: str, table: object) -> Account:
         raise SettingsError("", problems=[Problem(where, "the name must be letters, digits, '.', '_' and '-'.")])
     if not isinstance(table, dict):
         raise SettingsError("", problems=[Problem(where, "must be a table with at least `provider`.")])
-    options = {key: value for key, value in table.items() if key not in ("provider", "secret")}
+    options = {key: value for key, value in table.items() if key not in ("provider", "secret", "secret_origin")}
+    given = {"provider": table.get("provider", ""), "secret_ref": table.get("secret")}
     try:
-        return Account(name=name, provider=table.get("provider", ""), secret_ref=table.get("secret"), options=options)
+        return Account(name=name, secret_origin=table.get("secret_origin"), options=options, **given)
     except ValidationError as exc:
         texts = {
             "provider": 'is needed: the name of a provider, for example "local".',
-            "secret_ref": 'must be "env:VARIABLE", "keyring:" or "file:PATH"; the secret itself never goes here.',
+            "secret_ref": 'must be "env:VARIABLE", "keyring:" or "file:PATH", or a table of such; the secret itself '
+            "never goes here.",
         }
-        fields = [str(error["loc"][0]) for error in exc.errors()]
+        fields = dict.fromkeys(str(error["loc"][0]) for error in exc.errors())
         shown = {"secret_ref": "secret"}
         problems = [Problem(f"{where}.{shown.get(f, f)}", texts.get(f, "is wrong.")) for f in fields]
         raise SettingsError("", problems=problems) from None

@@ -19,7 +19,7 @@ def agree(plan: Plan, *, yes: bool) -> Consent | None:
 
     Parameters
     ----------
-    yes : ``--yes`` was passed; it covers a known hourly price and nothing else.
+    yes : ``--yes`` was passed; it covers a known hourly price and what disturbs but does not cost.
 
     Raises
     ------
@@ -28,11 +28,12 @@ def agree(plan: Plan, *, yes: bool) -> Consent | None:
     ask = what_to_ask(plan)
     if ask is Ask.NOTHING:
         return None
-    if ask is Ask.PRICE and yes:
+    is_covered = ask in (Ask.PRICE, Ask.CONFIRM)
+    if is_covered and yes:
         return consent_to(plan)
     display(plan_view(plan))  # type: ignore[no-untyped-call]
-    if ask is Ask.PRICE:
-        confirm(question(plan), hint="Pass --yes to agree to a known hourly price.")
+    if is_covered:
+        confirm(question(plan), hint="Pass --yes to agree beforehand.")
     else:
         _confirm_in_words(plan)
     return consent_to(plan)

@@ -49,6 +49,8 @@ def agreement(plan: Plan) -> str | None:
     match ask:
         case Ask.NOTHING:
             return None
+        case Ask.CONFIRM:
+            return f"I agree. {plan.confirm}"
         case Ask.PRICE:
             return f"I agree to pay {plan.price_per_hour} per hour until it is deleted"
         case Ask.UNKNOWN_PRICE:

@@ -1,0 +1,68 @@
+"""What all verbs of the service stand on."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from pydantic import BaseModel
+
+from .accounts import Accounts
+from .errors import ConflictError, OutcomeUnknownError, SettingsError
+from .journal import Journal
+from .models import Order, Plan, Verb
+from .orders import Orders
+from .plans import digest_of
+from .provider import Provider
+from .watching import Watching
+
+
+class ServiceBase:
+    """The parts of one process's service, and the checks that every write makes."""
+
+    def __init__(self, journal: Journal, accounts: Accounts) -> None:
+        self._journal = journal
+        self._accounts = accounts
+        self._orders = Orders(journal)
+        self._watching = Watching(journal, self._orders, accounts)
+
+    async def _refuse_if_deleting(self, identity: str, cluster_id: str, name: str) -> None:
+        """A wish to delete never lapses, so nothing may be built on what it is about."""
+        for order in await to_thread.run_sync(self._journal.open_orders, identity):
+            if order.verb is Verb.DELETE and order.target_id == cluster_id:
+                raise ConflictError(
+                    f"The cluster of {name!r} is being deleted.",
+                    hint="Wait until %cluster_list no longer shows it, or use another.",
+                    provider=order.provider,
+                )
+
+    async def _placed_alone(self, provider: Provider, plan: Plan) -> Order:
+        """The order of a write of which there can be one at a time on its target.
+
+        Raises
+        ------
+        OutcomeUnknownError : an earlier one is unresolved.
+        """
+        order, is_mine = await self._orders.place(plan)
+        if not is_mine and order.state.is_open:
+            order = await self._orders.resolve(provider, order)
+            if not order.state.is_open:
+                order, is_mine = await self._orders.place(plan)
+        if is_mine:
+            return order
+        raise OutcomeUnknownError(
+            f"An earlier {order.action or order.verb} of {plan.name!r} (order {order.order_id}) has no known outcome.",
+            hint="Nothing was sent now. Wait for it, or run %cluster_recover.",
+            provider=plan.provider,
+        )
+
+    async def _digest(self, spec: BaseModel) -> str:
+        return digest_of(spec, await to_thread.run_sync(self._journal.salt))
+
+    async def _same_identity(self, provider: Provider, plan: Plan) -> str:
+        identity = (await provider.identity()).key
+        if identity != plan.identity_key:
+            raise SettingsError(
+                f"The account {plan.account!r} speaks to another service or project than when {plan.verb} "
+                f"{plan.name!r} was planned; nothing was sent.",
+                hint="Plan it again.",
+            )
+        return identity

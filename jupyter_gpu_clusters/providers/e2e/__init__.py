@@ -1,0 +1,1 @@
+"""E2E Networks TIR: training clusters that run Slurm."""

@@ -1,0 +1,1 @@
+"""Lium: bare nodes on one InfiniBand or RoCE fabric, rented all or nothing."""

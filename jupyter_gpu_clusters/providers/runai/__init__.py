@@ -1,0 +1,1 @@
+"""NVIDIA Run:ai: distributed workloads on Kubernetes clusters that exist already."""
