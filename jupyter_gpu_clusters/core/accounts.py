@@ -8,7 +8,7 @@ from . import found
 from .errors import NotSupportedError, SettingsError
 from .paths import accounts_file
 from .provider import Provider
-from .registry import load
+from .registry import load, provider_names
 from .settings import Account, Settings
 
 B = TypeVar("B", bound=Provider)
@@ -40,7 +40,12 @@ class Accounts:
         return tuple(self.settings.accounts)
 
     def account(self, name: str) -> Account:
-        """One account; raises `SettingsError` with the nearest name."""
+        """One account; raises `SettingsError` with the nearest name, or with how to log in."""
+        if name not in self.settings.accounts and name in provider_names():
+            raise SettingsError(
+                f"There is no account for {name} yet.",
+                hint=f"Log in with %cluster_login {name}, or add one to {accounts_file()}.",
+            )
         return self.settings.account(name)
 
     def provider_class(self, name: str) -> type[Provider]:

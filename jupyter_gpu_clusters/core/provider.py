@@ -88,11 +88,13 @@ class Action(Frozen):
     """Something a provider can do to a cluster besides scaling and deleting it.
 
     ``model`` says what it needs, ``title`` is the text of a button, ``description`` one sentence on what happens.
+    The one that ``is_restart`` is what ``%cluster_restart`` does.
     """
 
     title: str
     description: str
     model: type[BaseModel]
+    is_restart: bool = False
 
 
 class Provider(ABC):
@@ -223,6 +225,23 @@ class LooksUp(Provider):
         """
 
 
+class KeepsSshKeys(Provider):
+    """The provider keeps the user's public SSH keys and puts chosen ones on new nodes."""
+
+    @abstractmethod
+    async def list_ssh_keys(self) -> Listing[Choice]:
+        """The keys it keeps: ``value`` as a spec names it, ``detail["public_key"]`` the key where it is told."""
+
+    @abstractmethod
+    async def add_ssh_key(self, label: str, public_key: str) -> Choice:
+        """Give it one more. `public_key` is one line as in ``id_ed25519.pub``.
+
+        Raises
+        ------
+        ProviderError : refused; the label may be taken.
+        """
+
+
 class ShowsDetails(Provider):
     """The provider can show more of a cluster or a workload than the common words say."""
 
@@ -312,6 +331,7 @@ ABILITIES: Mapping[str, type[Provider]] = {
     "actions": ActsOnClusters,
     "choices": LooksUp,
     "details": ShowsDetails,
+    "ssh_keys": KeepsSshKeys,
     "workloads": RunsWorkloads,
     "suspend": SuspendsWorkloads,
 }

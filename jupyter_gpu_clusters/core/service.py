@@ -6,16 +6,19 @@ through `orders`, so dry run, consent, journal and safe retry are one path for e
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from anyio import to_thread
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
+from . import login
 from .accounts import Accounts
 from .choices import Choice, LookUp
 from .errors import GpuClustersError, NotFoundError, SettingsError
 from .journal import Journal
+from .login import Place
 from .look import failure_of, look
 from .models import (
     AccountStatus,
@@ -31,9 +34,10 @@ from .models import (
 from .names import match_clusters, match_workloads, only_one
 from .nearest import did_you_mean
 from .paths import data_dir
-from .provider import CreatesClusters, ListsOffers, LooksUp, Provider, RunsWorkloads, ShowsDetails
+from .provider import CreatesClusters, KeepsSshKeys, ListsOffers, LooksUp, Provider, RunsWorkloads, ShowsDetails
 from .service_clusters import ClusterVerbs
 from .service_workloads import WorkloadVerbs
+from .ssh_keys import same_key
 from .state import read_state
 
 
@@ -86,12 +90,33 @@ class Service(ClusterVerbs, WorkloadVerbs):
         return self._accounts.able(account, RunsWorkloads, "workloads").workload_model
 
     async def check_accounts(self, names: Sequence[str] = ()) -> list[AccountStatus]:
-        """Whether these accounts (all by default) work, and where each secret comes from."""
-        return [await self._accounts.provider(name).check_account() for name in names or self.account_names()]
+        """Whether these accounts (all by default) work, and where each secret comes from; all are asked at once."""
+        providers = [self._accounts.provider(name) for name in names or self.account_names()]
+        return await asyncio.gather(*(provider.check_account() for provider in providers))
+
+    async def log_in(
+        self,
+        name: str,
+        provider: str | None,
+        options: Mapping[str, str],
+        secrets: Mapping[str, SecretStr],
+        place: Place | None = None,
+    ) -> AccountStatus:
+        """Check a secret that was typed and, if it works, store it; parameters as in `login`.
+
+        Raises
+        ------
+        AuthError : it does not work; nothing was stored.
+        SettingsError : the account cannot be like this, or the secret cannot be stored.
+        """
+        account = login.candidate(name, provider, options, secrets)
+        status, origin = await login.check(account)
+        kept = await to_thread.run_sync(login.keep, account, origin, place or login.usual_place())
+        return status.model_copy(update={"credential": kept})
 
     async def offers(self, names: Sequence[str] = ()) -> list[OfferListing]:
-        """What can be rented now, account by account; a failing account does not hide the others."""
-        return [await self._offers_of(name) for name in names or self.account_names()]
+        """What can be rented now, account by account, all asked at once; a failing one does not hide the others."""
+        return await asyncio.gather(*(self._offers_of(name) for name in names or self.account_names()))
 
     async def _offers_of(self, name: str) -> OfferListing:
         kind = self.provider_class(name)
@@ -120,6 +145,23 @@ class Service(ClusterVerbs, WorkloadVerbs):
             hint=f"It has: {', '.join(provider.look_ups)}.",
         )
 
+    async def ssh_keys(self, account: str) -> Listing[Choice]:
+        """The public keys that the account's provider keeps; raises `NotSupportedError`."""
+        return await self._accounts.able(account, KeepsSshKeys, "ssh_keys").list_ssh_keys()
+
+    async def add_ssh_key(self, account: str, label: str, public_key: str) -> tuple[Choice, bool]:
+        """Let the provider keep one more public key; one that is there already is found, not added.
+
+        Returns
+        -------
+        The key as a choice, and whether it was added now.
+        """
+        provider = self._accounts.able(account, KeepsSshKeys, "ssh_keys")
+        for choice in (await provider.list_ssh_keys()).items:
+            if same_key(str(choice.detail.get("public_key") or ""), public_key):
+                return choice, False
+        return await provider.add_ssh_key(label, public_key), True
+
     async def details(self, thing: Cluster | Workload, kind: str) -> Details:
         """One of the provider's own tables about a cluster or a workload.
 
@@ -140,14 +182,16 @@ class Service(ClusterVerbs, WorkloadVerbs):
 
     async def refresh(self, names: Sequence[str] = ()) -> State:
         """Look at the providers of these accounts (all by default) now, then tell what is known."""
-        for name in names or self.account_names():
-            provider = self._accounts.provider(name)
-            try:
-                await look(provider, self._journal, self._orders)
-            except GpuClustersError as exc:
-                identity = (await provider.identity()).key
-                await to_thread.run_sync(self._journal.record_failure, identity, failure_of(exc))
+        providers = [self._accounts.provider(name) for name in names or self.account_names()]
+        await asyncio.gather(*(self._look(provider) for provider in providers))
         return await self.state()
+
+    async def _look(self, provider: Provider) -> None:
+        try:
+            await look(provider, self._journal, self._orders)
+        except GpuClustersError as exc:
+            identity = (await provider.identity()).key
+            await to_thread.run_sync(self._journal.record_failure, identity, failure_of(exc))
 
     async def state(self) -> State:
         """What is known, from the journal; never touches a provider."""

@@ -30,7 +30,7 @@ from .errors import Problem, SettingsError
 from .nearest import did_you_mean
 from .paths import accounts_file
 
-_KEYRING_SERVICE = "jupyter-gpu-clusters"
+KEYRING_SERVICE = "jupyter-gpu-clusters"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Reference = Annotated[str, Field(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|keyring:|file:.+)$")]
@@ -140,11 +140,11 @@ def _from_keyring(_: str, account: str) -> str:
             f"Account {account!r} keeps its secret in the keyring, and the keyring package is not installed.",
             hint="Run: pip install 'jupyter-gpu-clusters[keyring]'",
         ) from None
-    value = keyring.get_password(_KEYRING_SERVICE, account)
+    value = keyring.get_password(KEYRING_SERVICE, account)
     if not value:
         raise SettingsError(
             f"The keyring has no secret for account {account!r}.",
-            hint=f"Store it: keyring set {_KEYRING_SERVICE} {account}",
+            hint=f"Store it: keyring set {KEYRING_SERVICE} {account}",
         )
     return str(value)
 

@@ -8,7 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Source = Literal["account", "cluster", "workload", "order"]
+Source = Literal[
+    "account", "provider", "cluster", "workload", "order", "look_up", "action", "cluster_detail", "workload_detail"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,66 @@ class Accounts(Arguments):
     """
 
     accounts: SomeAccounts = Field((), description=_ACCOUNT_HELP + " All when left out.")
+
+
+class Login(Arguments):
+    """Log in to a provider. Secrets are asked for, checked, and kept in the keyring or a private file.
+
+    They never stand in the cell, its output, or the accounts file, which only says where they are. Settings that are
+    no secret may be options; those that are needed and not given are asked for.
+
+    Examples::
+
+        %cluster_login lium
+        %cluster_login e2e --name lab --project-id 1234
+    """
+
+    takes_fields: ClassVar[bool] = True
+
+    account: Annotated[str, Positional("PROVIDER", "provider")] = Field(
+        description="A provider, or an account of yours."
+    )
+    name: Annotated[str | None, Option("NAME")] = Field(
+        None, description="Name of the account; the provider's when left out."
+    )
+    store: Annotated[Literal["keyring", "file"] | None, Option("PLACE")] = Field(
+        None, description="Where the secret is kept; the keyring where there is one when left out."
+    )
+
+
+class SshKeys(Arguments):
+    """Show the public SSH keys that a provider keeps for new clusters, or let it keep one more.
+
+    Examples::
+
+        %cluster_ssh_keys lium
+        %cluster_ssh_keys e2e --add ~/.ssh/id_ed25519.pub --label laptop
+    """
+
+    account: Account = Field(description=_ACCOUNT_HELP)
+    add: Annotated[str | None, Option("FILE")] = Field(
+        None, description="A public key file, for example id_ed25519.pub."
+    )
+    label: Annotated[str | None, Option("TEXT")] = Field(
+        None, min_length=1, description="Its name at the provider; this machine's name when left out."
+    )
+
+
+class Choices(Arguments):
+    """List what may be chosen for a field of a spec: images, keys, projects. Options fill in the spec so far.
+
+    Examples::
+
+        %cluster_choices e2e
+        %cluster_choices e2e images --location Chennai
+    """
+
+    takes_fields: ClassVar[bool] = True
+
+    account: Account = Field(description=_ACCOUNT_HELP)
+    look_up: Annotated[str | None, Positional("LIST", "look_up")] = Field(
+        None, description="Which list; the names of all lists when left out."
+    )
 
 
 class Offers(Arguments):
@@ -163,6 +225,57 @@ class Scale(Arguments):
     dry_run: bool = Field(False, description=_DRY_RUN_HELP)
 
 
+class Restart(Arguments):
+    """Restart a cluster, whatever its provider calls that. What runs on it ends; asks first.
+
+    Examples::
+
+        %cluster_restart demo
+    """
+
+    takes_fields: ClassVar[bool] = True
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    yes: bool = Field(False, description="Restart without being asked.")
+    dry_run: bool = Field(False, description="Show what would be sent; send nothing.")
+
+
+class Act(Arguments):
+    """Do what only one provider can do to a cluster. What it needs is the cell's body, in YAML, or options.
+
+    Without an action it lists those of the cluster's provider.
+
+    Examples::
+
+        %cluster_action demo
+        %cluster_action demo restart_workers --yes
+    """
+
+    takes_fields: ClassVar[bool] = True
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    action: Annotated[str | None, Positional("ACTION", "action")] = Field(
+        None, description="One of the provider's own actions."
+    )
+    yes: bool = Field(False, description=_YES_HELP)
+    dry_run: bool = Field(False, description=_DRY_RUN_HELP)
+
+
+class ClusterDetails(Arguments):
+    """Show a table that only the cluster's provider has: events, quotas, what it billed.
+
+    Examples::
+
+        %cluster_details demo
+        %cluster_details demo events
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    kind: Annotated[str | None, Positional("TABLE", "cluster_detail")] = Field(
+        None, description="Which table; the names of all tables when left out."
+    )
+
+
 class Delete(Arguments):
     """Delete a cluster and end its cost. Asks first, naming what is running on it.
 
@@ -225,9 +338,12 @@ class Submit(Arguments):
         name: train
         command: [python, train.py]
         env: {SEED: "7"}
+
+    Scalar fields of the provider's spec that are not listed here may be options too.
     """
 
     takes_command: ClassVar[bool] = True
+    takes_fields: ClassVar[bool] = True
 
     cluster: ClusterRef = Field(description=_CLUSTER_HELP)
     name: Annotated[str | None, Option("NAME")] = Field(
@@ -273,6 +389,21 @@ class WorkloadName(Arguments):
     """
 
     workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
+
+
+class WorkloadDetails(Arguments):
+    """Show a table that only the workload's provider has: pods, events, its history.
+
+    Examples::
+
+        %workload_details train
+        %workload_details train events
+    """
+
+    workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
+    kind: Annotated[str | None, Positional("TABLE", "workload_detail")] = Field(
+        None, description="Which table; the names of all tables when left out."
+    )
 
 
 class WorkloadWait(Arguments):

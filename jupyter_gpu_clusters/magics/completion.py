@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .parsing import Parameter
 
 _WITHIN_S = 1.0
+_OF_SUBJECT = ("look_up", "action", "cluster_detail", "workload_detail")
 _BY_NAME = {magic.name: magic for magic in MAGICS}
 
 
@@ -65,7 +66,10 @@ def complete(magic: Magic, before: Sequence[str], word: str) -> tuple[str, list[
     if word.startswith("-"):
         return word, _option_names(magic, options, before)
     positional = _positional_at(known, before)
-    return word, names_of(positional.mark.completes) if positional else _option_names(magic, options, before)
+    if positional is None:
+        return word, _option_names(magic, options, before)
+    source = positional.mark.completes
+    return word, names_of_subject(source, before[0]) if source in _OF_SUBJECT and before else names_of(source)
 
 
 def _option_names(magic: Magic, options: dict[str, Parameter], before: Sequence[str]) -> list[str]:
@@ -99,11 +103,14 @@ def names_of(source: Source | None) -> list[str]:
         return []
     from ..core import bridge
     from ..core.errors import GpuClustersError
+    from ..core.registry import provider_names
 
     try:
         service = bridge.service()
         if source == "account":
             return list(service.account_names())
+        if source == "provider":
+            return list(dict.fromkeys((*service.account_names(), *provider_names())))
         state = bridge.start(service.state).result(_WITHIN_S)
     except (GpuClustersError, TimeoutError):
         return []
@@ -112,6 +119,31 @@ def names_of(source: Source | None) -> list[str]:
     if source == "cluster":
         return _short_and_full([(c.name, c.full_name) for c in state.clusters])
     return _short_and_full([(w.name, f"{w.cluster_name}/{w.name}") for w in state.workloads])
+
+
+def names_of_subject(source: Source | None, subject: str) -> list[str]:
+    """What the account, cluster or workload named `subject` has of a kind; none when it is not known."""
+    from ..core import bridge
+    from ..core.errors import GpuClustersError
+    from ..core.names import match_clusters, match_workloads
+    from ..core.provider import ShowsDetails
+
+    try:
+        service = bridge.service()
+        if source == "look_up":
+            return list(service.look_ups(subject))
+        state = bridge.start(service.state).result(_WITHIN_S)
+        things = match_workloads(state, subject) if source == "workload_detail" else match_clusters(state, subject)
+        if not things:
+            return []
+        if source == "action":
+            return list(service.actions(things[0].account))
+        provider = service.provider_class(things[0].account)
+    except (GpuClustersError, TimeoutError):
+        return []
+    if not issubclass(provider, ShowsDetails):
+        return []
+    return list(provider.cluster_details if source == "cluster_detail" else provider.workload_details)
 
 
 def _short_and_full(pairs: Sequence[tuple[str, str]]) -> list[str]:

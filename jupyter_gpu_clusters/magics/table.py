@@ -34,6 +34,11 @@ MAGICS: tuple[Magic, ...] = (
     Magic(
         "cluster_accounts", "line", "Accounts", "accounts:check", "Which accounts work and where each secret is kept"
     ),
+    Magic(
+        "cluster_login", "line", "Login", "login:log_in", "Log in to a provider; the secret is kept out of notebooks"
+    ),
+    Magic("cluster_ssh_keys", "line", "SshKeys", "accounts:ssh_keys", "The public SSH keys that a provider keeps"),
+    Magic("cluster_choices", "line", "Choices", "accounts:choices", "What may be chosen for a field of a spec"),
     Magic("cluster_offers", "line", "Offers", "accounts:offers", "What can be rented now, sorted by price"),
     Magic(
         "cluster_create",
@@ -46,6 +51,17 @@ MAGICS: tuple[Magic, ...] = (
     Magic("cluster_status", "line", "ClusterName", "clusters:status", "One cluster with its nodes and workloads"),
     Magic("cluster_wait", "line", "ClusterWait", "clusters:wait", "Wait until a cluster is running"),
     Magic("cluster_scale", "line", "Scale", "clusters:scale", "Change the number of nodes of a cluster"),
+    Magic("cluster_restart", "line", "Restart", "cluster_actions:restart", "Restart a cluster"),
+    Magic(
+        "cluster_action",
+        "line_cell",
+        "Act",
+        "cluster_actions:act",
+        "Do what only one provider can do to a cluster: keys, addresses, an end time",
+    ),
+    Magic(
+        "cluster_details", "line", "ClusterDetails", "details:of_cluster", "Tables that only the cluster's provider has"
+    ),
     Magic("cluster_delete", "line", "Delete", "clusters:delete", "Delete a cluster and what runs on it"),
     Magic("cluster_attach", "line", "ClusterName", "clusters:attach", "Show the live card of a cluster that exists"),
     Magic(
@@ -66,5 +82,14 @@ MAGICS: tuple[Magic, ...] = (
     ),
     Magic("workload_logs", "line", "Logs", "logs:show", "The output of a workload, rank by rank"),
     Magic("workload_cancel", "line", "WorkloadName", "workloads:cancel", "End a workload on every node"),
+    Magic("workload_suspend", "line", "WorkloadName", "workloads:suspend", "Let a workload give back its GPUs for now"),
+    Magic("workload_resume", "line", "WorkloadName", "workloads:resume", "Let a suspended workload go on"),
+    Magic(
+        "workload_details",
+        "line",
+        "WorkloadDetails",
+        "details:of_workload",
+        "Tables that only the workload's provider has",
+    ),
     Magic("workload_form", "line", "WorkloadForm", "forms:workload", "A form that submits a workload"),
 )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+from ..core.choices import Choice
 from ..core.format import (
     age_of,
     age_text,
@@ -25,6 +26,8 @@ from ..core.models import (
     Billing,
     Cluster,
     ClusterPhase,
+    Details,
+    Listing,
     Offer,
     OfferListing,
     Order,
@@ -72,6 +75,7 @@ def cluster_view(cluster: Cluster, workloads: Sequence[Workload] = (), notes: It
                 ("region", cluster.region or ""),
                 ("created", age_of(cluster.created_at)),
                 ("ends", "" if cluster.ends_at is None else f"{cluster.ends_at:%Y-%m-%d %H:%M} UTC"),
+                ("log in", f"ssh {cluster.login_address}" if cluster.login_address else ""),
                 ("page", cluster.provider_url or ""),
                 ("id", cluster.cluster_id),
             ]
@@ -121,7 +125,7 @@ def plan_view(plan: Plan, notes: Iterable[str] = ()) -> Shown:
     """What a write would do, with the masked request."""
     price = money_text(None, plan.is_free) if plan.is_free else hourly_text(plan.price_per_hour)
     blocks: list[Block] = [
-        Heading(f"Plan: {plan.verb} {plan.name} on {plan.account}"),
+        Heading(f"Plan: {plan.action or plan.verb} {plan.name} on {plan.account}"),
         Facts(
             [
                 ("nodes", str(plan.nodes) if plan.nodes else ""),
@@ -129,6 +133,7 @@ def plan_view(plan: Plan, notes: Iterable[str] = ()) -> Shown:
                 ("GPUs", str(plan.gpus)),
                 ("price", price),
                 ("commitment", "" if plan.commitment is None else f"{plan.commitment} in all, also if deleted early"),
+                ("note", plan.confirm or ""),
                 *((f"request.{key}", _value_text(value)) for key, value in plan.shown.items()),
             ]
         ),
@@ -179,6 +184,35 @@ def accounts_view(statuses: Sequence[AccountStatus]) -> Shown:
     ]
     headers = ["account", "provider", "state", "secret", "expires", "balance", "detail"]
     return Shown("accounts", list(statuses), [Table(headers, rows, frozenset({"balance"}))])
+
+
+def choices_view(title: str, listing: Listing[Choice], note: str | None = None) -> Shown:
+    """What may be chosen, with whatever else the service tells of it."""
+    choices = listing.items
+    columns = list(dict.fromkeys(key for choice in choices for key in choice.detail))
+    rows = [
+        [str(c.value), c.label, *(_cell(c.detail.get(column)) for column in columns), c.why_not or ""]
+        for c in choices[:_MAX_ROWS]
+    ]
+    blocks: list[Block] = [Heading(title)]
+    blocks += [Table(["value", "label", *columns, "not now, because"], rows)] if rows else [Note("Nothing to choose.")]
+    blocks += _more(len(choices))
+    if not listing.is_complete:
+        blocks.append(Note(f"The list may be incomplete: could not see {', '.join(listing.not_seen) or 'all of it'}."))
+    return Shown("choices", list(choices), [*blocks, *([Note(note)] if note else [])])
+
+
+def details_view(thing: Cluster | Workload, details: Details) -> Shown:
+    """A provider's own table."""
+    rows = [[_cell(row.get(column)) for column in details.columns] for row in details.rows[:_MAX_ROWS]]
+    blocks: list[Block] = [Heading(f"{details.title}: {thing.full_name}")]
+    blocks += [Table(details.columns, rows)] if rows else [Note("Nothing there.")]
+    blocks += _more(len(details.rows))
+    return Shown("details", details, [*blocks, *([Note(details.note)] if details.note else [])])
+
+
+def _cell(value: str | int | float | None) -> str:
+    return "" if value is None else str(value)
 
 
 def _cluster_table(clusters: Sequence[Cluster]) -> Table:
@@ -259,8 +293,14 @@ def _offer_row(offer: Offer) -> list[str]:
         str(per_gpu or ""),
         offer.region or "",
         offer.interconnect or "",
-        "" if offer.commitment_days is None else f"{offer.commitment_days} days",
+        _term_text(offer),
     ]
+
+
+def _term_text(offer: Offer) -> str:
+    if offer.commitment_days is None:
+        return ""
+    return f"{offer.commitment_days} days" + (f", {offer.term_price} a node" if offer.term_price else "")
 
 
 def _offer_order(offer: Offer) -> tuple[int, str, float, str]:

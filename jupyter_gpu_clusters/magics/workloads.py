@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..core import bridge
 from ..core.errors import SettingsError
 from ..core.format import plural
+from ..core.models import Workload
 from .arguments import Submit, WorkloadList, WorkloadName, WorkloadWait
 from .asking import agree
-from .bodies import Body
+from .bodies import Body, spec_options
+from .parsing import parameters
 from .run import Call
 from .shown import Shown
 from .views import plan_view, workload_view, workloads_view
@@ -25,6 +28,9 @@ def submit(call: Call[Submit]) -> Shown:
     body = _body(call)
     cluster = bridge.call(service.find_cluster, arguments.cluster)
     model = service.workload_model(cluster.account)
+    known = [p.written for p in parameters(Submit) if not p.is_positional]
+    options, body.problems = spec_options(call.parsed, model, known)
+    body.add_options(options)
     name = body.take_name(arguments.name, model)
     spec = body.build(model)
     with body.located():
@@ -85,6 +91,24 @@ def cancel(call: Call[WorkloadName]) -> Shown:
     left = report.left_over
     note = f"{plural(len(left), 'process')} would not go: {', '.join(left)}." if left else None
     return workload_view(report.workload, notes=[note])
+
+
+def suspend(call: Call[WorkloadName]) -> Shown:
+    """``%workload_suspend``."""
+    return _rest(call, "suspend", bridge.service().suspend)
+
+
+def resume(call: Call[WorkloadName]) -> Shown:
+    """``%workload_resume``."""
+    return _rest(call, "resume", bridge.service().resume)
+
+
+def _rest(call: Call[WorkloadName], verb: str, send: Callable[[Workload], Awaitable[Workload]]) -> Shown:
+    workload = bridge.call(bridge.service().find_workload, call.arguments.workload)
+    with sending(f"{verb} {workload.name!r}"):
+        workload = bridge.call(send, workload)
+    call.keep(workload)
+    return workload_view(workload)
 
 
 def _body(call: Call[Submit]) -> Body:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jupyter_gpu_clusters.core.errors import SettingsError
-from jupyter_gpu_clusters.magics.arguments import Arguments, ClusterWait, Create, Logs, Offers, Recover, Submit
+from jupyter_gpu_clusters.magics.arguments import Arguments, ClusterWait, Create, Logs, Offers, Recover, Scale, Submit
 from jupyter_gpu_clusters.magics.parsing import Parsed, parse
 
 
@@ -89,8 +89,12 @@ def test_missing_variable_is_named_with_the_nearest() -> None:
 
 
 def test_all_faults_of_a_line_come_at_once() -> None:
-    assert problems(Submit, "--nods 2 --procs-per-node two --env A --yes --yes --name") == [
+    assert problems(Scale, "--nods 2") == [
         "--nods: is not known here. Did you mean '--nodes'?",
+        "CLUSTER: is missing.",
+        "--nodes: is missing.",
+    ]
+    assert problems(Submit, "--procs-per-node two --env A --yes --yes --name") == [
         "--env: must be KEY=VALUE.",
         "--yes: is given twice.",
         "--name: needs a value: NAME.",

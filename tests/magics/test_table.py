@@ -20,7 +20,7 @@ from jupyter_gpu_clusters.magics.table import MAGICS, Magic
 from .shell import Shell
 
 ROOT = Path(__file__).parents[2]
-WRITTEN = re.compile(r"(?<![\w%])(%%?)((?:cluster|workload)_[a-z]+)")
+WRITTEN = re.compile(r"(?<![\w%])(%%?)((?:cluster|workload)(?:_[a-z]+)+)")
 LOAD_BUDGET_S = 0.030
 
 
