@@ -2,24 +2,29 @@
 
 ``SLOWCLOUD_BOOKS`` names the folder: one JSON file per cluster, and ``phase`` with the phase that clusters
 are in (``creating`` when there is none). A file ``fault`` with the word ``before`` or ``after`` makes the next create
-lose its answer before or after it did its work.
+lose its answer before or after it did its work. A file ``key`` holds the only secret that works; without one none is
+needed. ``keys.json`` has the public SSH keys, ``acts`` a line for each action that was carried out.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from jupyter_gpu_clusters.core.errors import TransportError
+from jupyter_gpu_clusters.core.choices import Choice, LookUp, looked_up
+from jupyter_gpu_clusters.core.errors import SettingsError, TransportError
 from jupyter_gpu_clusters.core.models import (
     AccountStatus,
     Billing,
     Cluster,
     ClusterPhase,
+    Details,
     Listing,
     Lookup,
     Money,
@@ -27,8 +32,20 @@ from jupyter_gpu_clusters.core.models import (
     Order,
     Plan,
     Verb,
+    Workload,
 )
-from jupyter_gpu_clusters.core.provider import CreatesClusters, ListsOffers, RemoteIdentity, Search
+from jupyter_gpu_clusters.core.provider import (
+    Action,
+    ActsOnClusters,
+    Asked,
+    CreatesClusters,
+    KeepsSshKeys,
+    ListsOffers,
+    LooksUp,
+    RemoteIdentity,
+    Search,
+    ShowsDetails,
+)
 
 
 class SlowSpec(BaseModel):
@@ -37,14 +54,42 @@ class SlowSpec(BaseModel):
     nodes: int = Field(1, ge=1, le=8, description="How many nodes.")
     payment: Literal["hourly", "unknown", "committed"] = "hourly"
     token: SecretStr | None = None
+    zone: str | None = Field(None, description="Where.", json_schema_extra=looked_up("zones"))
+    image: str | None = Field(None, description="Image.", json_schema_extra=looked_up("images", ["zone"]))
 
 
-class SlowCloud(ListsOffers, CreatesClusters):
+class PaintSpec(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    colour: Literal["red", "green"] = Field(description="What it is painted with.")
+    coats: int = Field(1, ge=1, le=3, description="How often.")
+
+
+class NothingSpec(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshKeys, ShowsDetails):
     name: ClassVar[str] = "slowcloud"
     title: ClassVar[str] = "Slow cloud"
     poll_transition_s: ClassVar[float] = 0.1
     poll_steady_s: ClassVar[float] = 0.2
     spec_model: ClassVar[type[BaseModel]] = SlowSpec
+    asks: ClassVar[Sequence[Asked]] = (
+        Asked(name="zone", label="Zone", is_secret=False, is_required=False, default="north"),
+        Asked(name="api_key", label="API key"),
+    )
+    actions: ClassVar[Mapping[str, Action]] = {
+        "reboot_all": Action(
+            title="Reboot", description="Every node starts again.", model=NothingSpec, is_restart=True
+        ),
+        "paint": Action(title="Paint", description="Changes the colour.", model=PaintSpec),
+    }
+    look_ups: ClassVar[Mapping[str, LookUp]] = {
+        "zones": LookUp(title="Zones"),
+        "images": LookUp(title="Images", depends_on=("zone",), needs=("zone",)),
+    }
+    cluster_details: ClassVar[Mapping[str, str]] = {"acts": "What was done to it"}
 
     @property
     def books(self) -> Path:
@@ -54,7 +99,19 @@ class SlowCloud(ListsOffers, CreatesClusters):
         return RemoteIdentity(provider=self.name, origin=self.books.as_uri())
 
     async def check_account(self) -> AccountStatus:
-        return AccountStatus(account=self.account.name, provider=self.name, is_usable=True, detail="fine")
+        status = AccountStatus(
+            account=self.account.name,
+            provider=self.name,
+            is_usable=True,
+            detail="fine",
+            credential=self.account.credential,
+        )
+        file = self.books / "key"
+        secret = self.account.secret((await self.identity()).origin)
+        given = secret.get_secret_value() if secret is not None else ""
+        if file.exists() and given != file.read_text():
+            return status.model_copy(update={"is_usable": False, "detail": "The key is wrong."})
+        return status
 
     async def list_offers(self) -> Listing[Offer]:
         prices: list[tuple[str, int | None]] = [("big", 90), ("mystery", None), ("small", 6)]
@@ -128,6 +185,62 @@ class SlowCloud(ListsOffers, CreatesClusters):
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
         (self.books / f"{cluster.name}.json").unlink(missing_ok=True)
         return Lookup[Cluster](answer="absent")
+
+    async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel, digest: str) -> Plan:
+        return Plan(
+            verb=Verb.ACT,
+            provider=self.name,
+            account=self.account.name,
+            identity_key=(await self.identity()).key,
+            name=cluster.name,
+            spec_digest=digest,
+            request=spec,
+            shown=spec.model_dump(mode="json"),
+            target_id=cluster.cluster_id,
+            action=action,
+            is_free=True,
+            confirm="What runs on it ends." if action == "reboot_all" else None,
+        )
+
+    async def act(self, plan: Plan, order: Order) -> Cluster:
+        with (self.books / "acts").open("a") as acts:
+            acts.write(f"{order.order_id} {plan.action} {json.dumps(plan.shown)}\n")
+        found = await self.get_cluster(plan.target_id or "")
+        assert found.item is not None
+        return found.item
+
+    async def find_acted(self, order: Order) -> Search:
+        file = self.books / "acts"
+        if file.exists() and order.order_id in file.read_text():
+            found = await self.get_cluster(order.target_id or "")
+            return Search(found=(found.item,) if found.item else ())
+        return Search(reason="It is not in the books.")
+
+    async def list_choices(self, look_up: str, given: Mapping[str, Any]) -> Listing[Choice]:
+        if look_up == "zones":
+            return Listing[Choice](items=(Choice(value="north", label="North"), Choice(value="south", label="South")))
+        zone = given.get("zone")
+        if not isinstance(zone, str):
+            raise SettingsError("Images differ by zone; choose `zone` first.")
+        items = (Choice(value=f"{zone}-1", label="Plain", detail={"size_gb": 4}),)
+        return Listing[Choice](items=items, is_complete=zone != "south", not_seen=("the archive",))
+
+    async def list_ssh_keys(self) -> Listing[Choice]:
+        file = self.books / "keys.json"
+        keys: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+        found = (Choice(value=label, label=label, detail={"public_key": key}) for label, key in keys.items())
+        return Listing[Choice](items=tuple(found))
+
+    async def add_ssh_key(self, label: str, public_key: str) -> Choice:
+        keys = {str(c.value): str(c.detail["public_key"]) for c in (await self.list_ssh_keys()).items}
+        (self.books / "keys.json").write_text(json.dumps({**keys, label: public_key}))
+        return Choice(value=label, label=label)
+
+    async def show_details(self, thing: Cluster | Workload, kind: str) -> Details:
+        file = self.books / "acts"
+        lines = file.read_text().splitlines() if file.exists() else []
+        rows = tuple({"order": line.split()[0], "action": line.split()[1]} for line in lines)
+        return Details(title="What was done", columns=("action", "order"), rows=rows, note="Oldest first.")
 
     def _now(self, cluster: Cluster) -> Cluster:
         file = self.books / "phase"
