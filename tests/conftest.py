@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,17 @@ import pytest
 from jupyter_gpu_clusters.core import bridge
 
 _LOOPBACK = ("127.", "::1", "localhost")
+_CREDENTIALS = ("E2E_", "LIUM_", "RUNAI_", "SANDBOX_")
 
 
 @pytest.fixture(autouse=True)
 def jupyter_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Data, configuration and IPython folders of this test alone; the kernel-side service is closed at the end."""
+    """Data, configuration and IPython folders of this test alone; the kernel-side service is closed at the end.
+
+    Credentials of the services in the environment are hidden.
+    """
+    for variable in [name for name in os.environ if name.startswith(_CREDENTIALS)]:
+        monkeypatch.delenv(variable)
     root = tmp_path_factory.mktemp("jupyter")
     for variable in ("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         folder = root / variable.lower()

@@ -91,8 +91,14 @@ class Service(ClusterVerbs, WorkloadVerbs):
 
     async def check_accounts(self, names: Sequence[str] = ()) -> list[AccountStatus]:
         """Whether these accounts (all by default) work, and where each secret comes from; all are asked at once."""
-        providers = [self._accounts.provider(name) for name in names or self.account_names()]
-        return await asyncio.gather(*(provider.check_account() for provider in providers))
+        return await asyncio.gather(*(self._check(name) for name in names or self.account_names()))
+
+    async def _check(self, name: str) -> AccountStatus:
+        provider = self._accounts.provider(name)
+        status = await provider.check_account()
+        if provider.account.is_sandbox:
+            return status.model_copy(update={"detail": f"sandbox; {status.detail}"})
+        return status
 
     async def log_in(
         self,

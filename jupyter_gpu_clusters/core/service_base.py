@@ -54,6 +54,13 @@ class ServiceBase:
             provider=plan.provider,
         )
 
+    def _marked(self, plan: Plan) -> Plan:
+        """The plan, with a word on it where nothing is real."""
+        if not self._accounts.account(plan.account).is_sandbox:
+            return plan
+        note = "This account is a sandbox: nothing real is rented or billed."
+        return plan.model_copy(update={"warnings": (note, *plan.warnings)})
+
     async def _digest(self, spec: BaseModel) -> str:
         return digest_of(spec, await to_thread.run_sync(self._journal.salt))
 

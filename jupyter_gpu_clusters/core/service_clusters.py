@@ -33,7 +33,7 @@ class ClusterVerbs(ServiceBase):
         provider = self._accounts.able(account, CreatesClusters, "create")
         if not name:
             raise SpecError("The cluster has no name.", problems=[Problem("name", "is needed: --name NAME")])
-        return await provider.plan_cluster(name, spec, await self._digest(spec))
+        return self._marked(await provider.plan_cluster(name, spec, await self._digest(spec)))
 
     async def create(self, plan: Plan, *, consent: Consent | None = None, new: bool = False) -> Created:
         """Create the planned cluster, or attach to the one that is there by that name from the same spec.
@@ -75,7 +75,7 @@ class ClusterVerbs(ServiceBase):
     async def plan_scale(self, cluster: Cluster, nodes: int) -> Plan:
         """What changing the cluster to `nodes` nodes in all would do."""
         provider = self._accounts.able(cluster.account, ScalesClusters, "scale")
-        return await provider.plan_scale(cluster, nodes, f"nodes={nodes}")
+        return self._marked(await provider.plan_scale(cluster, nodes, f"nodes={nodes}"))
 
     async def scale(self, plan: Plan, *, consent: Consent | None = None) -> Cluster:
         """Carry out a planned change of size; raises like `create`."""
@@ -92,7 +92,7 @@ class ClusterVerbs(ServiceBase):
         """
         provider = self._accounts.able(cluster.account, ActsOnClusters, "actions")
         self.action_model(cluster.account, action)
-        return await provider.plan_action(cluster, action, spec, await self._digest(spec))
+        return self._marked(await provider.plan_action(cluster, action, spec, await self._digest(spec)))
 
     def action_model(self, account: str, action: str) -> type[BaseModel]:
         """The model of what an action needs.

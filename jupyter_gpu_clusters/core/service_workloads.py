@@ -30,7 +30,8 @@ class WorkloadVerbs(ServiceBase):
                 f"{cluster.name!r} is still being created.", hint=f"Wait for it: %cluster_wait {cluster.name}"
             )
         launcher = self._accounts.able(cluster.account, RunsWorkloads, "workloads").launcher(cluster)
-        return await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, await self._digest(spec))
+        plan = await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, await self._digest(spec))
+        return self._marked(plan)
 
     async def submit(self, plan: Plan, *, consent: Consent | None = None) -> Submitted:
         """Start the planned workload; a live one of that name and spec is attached, a finished one runs again.

@@ -8,7 +8,8 @@
     host = "login.example.org"
 
 A secret of several parts is a table of references: ``secret = {api_key = "env:KEY", auth_token = "env:TOKEN"}``.
-``secret_origin`` says for which host a secret was stored; it is not read for another one.
+``secret_origin`` says for which host a secret was stored; it is not read for another one. ``sandbox = true`` marks
+everything of an account as simulated.
 The account ``local`` is always there, and one for each credential found where the services' own tools keep it
 (see ``found``), unless the file has an account of that name.
 """
@@ -41,7 +42,7 @@ class Account(BaseModel):
 
     ``options`` are the provider's own settings, checked by the provider; ``secret_ref`` is ``env:VAR``,
     ``keyring:`` or ``file:PATH``, or a mapping of such for a secret of several parts. ``secret_origin`` (scheme, host
-    and port) is the only place the secret may be sent to, where it is given.
+    and port) is the only place the secret may be sent to, where it is given. What ``is_sandbox`` is shown as such.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,6 +51,7 @@ class Account(BaseModel):
     provider: str = Field(min_length=1)
     secret_ref: Reference | Mapping[str, Reference] | None = None
     secret_origin: str | None = None
+    is_sandbox: bool = Field(default=False, strict=True)
     options: Mapping[str, Any] = Field(default_factory=dict)
     _typed: SecretStr | None = PrivateAttr(default=None)
 
@@ -218,17 +220,18 @@ def _account(name: str, table: object) -> Account:
         raise SettingsError("", problems=[Problem(where, "the name must be letters, digits, '.', '_' and '-'.")])
     if not isinstance(table, dict):
         raise SettingsError("", problems=[Problem(where, "must be a table with at least `provider`.")])
-    options = {key: value for key, value in table.items() if key not in ("provider", "secret", "secret_origin")}
-    given = {"provider": table.get("provider", ""), "secret_ref": table.get("secret")}
+    fields = {"provider": "provider", "secret": "secret_ref", "secret_origin": "secret_origin", "sandbox": "is_sandbox"}
+    options = {key: value for key, value in table.items() if key not in fields}
+    given = {field: table[key] for key, field in fields.items() if key in table}
     try:
-        return Account(name=name, secret_origin=table.get("secret_origin"), options=options, **given)
+        return Account(**{"name": name, "provider": "", "options": options, **given})
     except ValidationError as exc:
         texts = {
             "provider": 'is needed: the name of a provider, for example "local".',
             "secret_ref": 'must be "env:VARIABLE", "keyring:" or "file:PATH", or a table of such; the secret itself '
             "never goes here.",
         }
-        fields = dict.fromkeys(str(error["loc"][0]) for error in exc.errors())
-        shown = {"secret_ref": "secret"}
-        problems = [Problem(f"{where}.{shown.get(f, f)}", texts.get(f, "is wrong.")) for f in fields]
+        wrong = dict.fromkeys(str(error["loc"][0]) for error in exc.errors())
+        written = {field: key for key, field in fields.items()}
+        problems = [Problem(f"{where}.{written.get(f, f)}", texts.get(f, "is wrong.")) for f in wrong]
         raise SettingsError("", problems=problems) from None

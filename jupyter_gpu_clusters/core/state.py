@@ -36,7 +36,7 @@ def _view(name: str, provider: Provider, look: Look) -> AccountView:
     return AccountView(
         account=name,
         provider=provider.name,
-        title=provider.title,
+        title=f"{provider.title} (sandbox)" if provider.account.is_sandbox else provider.title,
         can=tuple(sorted(can)),
         why_not={ability: provider.why_not(ability) for ability in ABILITIES if ability not in can},
         observed_at=look.observed_at,

@@ -26,7 +26,7 @@ def write_accounts(file: Path, accounts: Accounts) -> None:
     for name, (options, secret) in accounts.items():
         secret_file = file.with_name(f"{file.stem}.{name}.secret").absolute()
         _write(secret_file, secret)
-        table = {"provider": name, "secret": f"file:{secret_file}", **options}
+        table = {"provider": name, "secret": f"file:{secret_file}", "sandbox": True, **options}
         lines.append(f"\n[accounts.{name}]\n")
         lines += [f"{key} = {json.dumps(value)}\n" for key, value in table.items()]
     _write(file, "".join(lines))
