@@ -180,6 +180,14 @@ class Journal:
             failure=Failure.model_validate_json(row["failure"]) if row["failure"] else None,
         )
 
+    def known_cluster(self, identity_key: str, cluster: Cluster) -> Cluster:
+        """The cluster under the name it was ordered by, with its order, if one of ours made it."""
+        return self.database.read(lambda c: rows.Owners(c, identity_key).known(cluster))
+
+    def known_workload(self, identity_key: str, workload: Workload) -> Workload:
+        """The workload under the name it was ordered by, if one of our orders made it."""
+        return self.database.read(lambda c: rows.Owners(c, identity_key).known_workload(workload))
+
     def put_cluster(self, identity_key: str, cluster: Cluster, detail: str | None = None) -> None:
         """Record one cluster as just seen."""
         self.database.write(lambda c: rows.put_cluster(c, identity_key, cluster, detail))

@@ -65,7 +65,8 @@ async def send_delete(
         await forget(journal, orders, order.identity_key, cluster, "Deleted.")
         return answer
     changes = {"phase": ClusterPhase.DELETING, "reason": answer.reason}
-    deleting = (answer.item or cluster).model_copy(update=changes)
+    names = {"name": cluster.name, "order_id": cluster.order_id, "created_here": cluster.created_here}
+    deleting = (answer.item or cluster).model_copy(update={**changes, **names})
     await to_thread.run_sync(journal.put_cluster, order.identity_key, deleting)
     return answer.model_copy(update={"item": deleting})
 

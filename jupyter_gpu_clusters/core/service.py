@@ -247,8 +247,9 @@ class Service(ClusterVerbs, WorkloadVerbs):
         answer = await launcher.get_workload(workload.workload_id)
         if answer.item is None:
             return workload
-        await to_thread.run_sync(self._journal.put_workload, identity, answer.item)
-        return answer.item
+        item = await to_thread.run_sync(self._journal.known_workload, identity, answer.item)
+        await to_thread.run_sync(self._journal.put_workload, identity, item)
+        return item
 
     # Open orders
 

@@ -70,7 +70,12 @@ class ClusterVerbs(ServiceBase):
         known = await to_thread.run_sync(self._journal.cluster, order.identity_key, cluster_id)
         if answer.answer == "absent" and known is not None and known.phase is not ClusterPhase.DELETED:
             await forget(self._journal, self._orders, order.identity_key, known, "It vanished.")
-        return answer if answer.answer != "cannot_tell" else answer.model_copy(update={"item": known})
+        if answer.answer == "cannot_tell":
+            return answer.model_copy(update={"item": known})
+        if answer.item is None:
+            return answer
+        item = await to_thread.run_sync(self._journal.known_cluster, order.identity_key, answer.item)
+        return answer.model_copy(update={"item": item})
 
     async def plan_scale(self, cluster: Cluster, nodes: int) -> Plan:
         """What changing the cluster to `nodes` nodes in all would do."""

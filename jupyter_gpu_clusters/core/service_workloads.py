@@ -51,8 +51,12 @@ class WorkloadVerbs(ServiceBase):
 
         async def find(order: Order) -> Lookup[Workload]:
             answer = await launcher.get_workload(order.remote_ids[0] if order.remote_ids else "")
-            is_over = answer.item is not None and answer.item.phase.is_final
-            return answer.model_copy(update={"answer": "absent"}) if is_over else answer
+            if answer.item is None:
+                return answer
+            if answer.item.phase.is_final:
+                return answer.model_copy(update={"answer": "absent"})
+            item = await to_thread.run_sync(self._journal.known_workload, identity, answer.item)
+            return answer.model_copy(update={"item": item})
 
         placement: Placement[Workload] = await place_or_attach(self._orders, provider, plan, find)
         if placement.existing is not None:

@@ -89,6 +89,7 @@ class Sandbox:
                 mounts.append(Mount(service.prefix, routes=[*extra, Mount("", app=self._endpoint(service))]))
             else:
                 mounts.append(Mount(service.prefix, app=self._endpoint(service)))
+            mounts += [Mount(prefix, app=self._endpoint(service)) for prefix in service.more_prefixes]
         return mounts
 
     def _endpoint(self, service: Service) -> ASGIApp:

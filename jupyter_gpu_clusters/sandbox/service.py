@@ -162,6 +162,7 @@ class Service(ABC):
 
     name: ClassVar[str]
     prefix: ClassVar[str]
+    more_prefixes: ClassVar[Sequence[str]] = ()
     choices: ClassVar[Sequence[Choice]] = ()
     shapes: ClassVar[Mapping[str, Shape]]
     """Every error body the contract knows, by a short name."""
