@@ -42,7 +42,9 @@ async def look(provider: Provider, journal: Journal, orders: Orders, *, epoch: i
     clusters, workloads = await _list_all(provider)
     record = partial(journal.record_look, identity, clusters, workloads, epoch=epoch)
     for cluster in await to_thread.run_sync(record):
-        await forget(journal, orders, identity, cluster, "It vanished without a delete from here.")
+        is_wished = await orders.fulfil_deletes(identity, cluster.cluster_id)
+        detail = "Deleted." if is_wished else "It vanished without a delete from here."
+        await forget(journal, orders, identity, cluster, detail)
 
 
 async def resume_delete(provider: Provider, journal: Journal, orders: Orders, order: Order) -> None:

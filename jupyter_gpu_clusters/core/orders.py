@@ -173,6 +173,15 @@ class Orders:
         """Close an order for good, by proof or by the user's statement."""
         return await self._finish(order, OrderState.CLOSED, (), note)
 
+    async def fulfil_deletes(self, identity: str, cluster_id: str) -> bool:
+        """A cluster is proven gone: its open wishes to delete are fulfilled; whether there was one."""
+        open_orders = await to_thread.run_sync(self._journal.open_orders, identity)
+        wishes = [order for order in open_orders if order.verb is Verb.DELETE and order.target_id == cluster_id]
+        for order in wishes:
+            await self._finish(order, OrderState.DONE, (), None)
+            await self.free(order)
+        return bool(wishes)
+
     async def settled(self, order: Order) -> Order | None:
         """Wait while another process still sends this order; ``None`` when the name is free again.
 

@@ -1,0 +1,138 @@
+"""Sending a rent: once, or twice with the same key and the same bytes where the service promises that this is safe.
+
+Source: contract, section 3, "Idempotency" and "Required client procedure".
+
+What a second answer means:
+
+| second answer | meaning |
+|---|---|
+| accepted, or refused in band or with 400, 404, 422 | the first call's, or this one's if the first never came |
+| 401, 402, 403, 429 | checked before the key is looked at: says nothing of the first call |
+| 409 | the first call is still running, or may have rented |
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from ...core.errors import GpuClustersError, OutcomeUnknownError, ProviderError
+from ...core.http import Answer, Body, LostAnswerError
+from ...core.models import Order, utc_now
+from .access import Connection
+from .client import Client
+from .errors import ids_in
+from .resolve import Rent
+from .wire import Pod
+
+FEATURE = "rent_idempotency"
+_RESEND_AFTER_S = 1.0
+_RESEND_WITHIN_S = 60.0
+_LOOKS = 3
+_LOOK_EVERY_S = 3.0
+_SAYS_NOTHING = frozenset({401, 402, 403, 409, 429})
+
+
+def headers_of(order: Order, customer_ref: str | None) -> Mapping[str, str]:
+    """Key and tag of one order; the tag is the order's mark unless the user has one."""
+    return {
+        "Idempotency-Key": order.idempotency_key,
+        "X-Customer-Ref": customer_ref or order.mark,
+        "X-Source": "sdk",
+    }
+
+
+def body_of(rent: Rent, order: Order) -> Body:
+    """The bytes of the rent."""
+    fields = {"pod_name": order.remote_name, **rent.fields}
+    if not rent.is_single:
+        fields["executor_uuids"] = rent.executor_ids
+    return Body.from_json(fields)
+
+
+async def send(connection: Connection, rent: Rent, order: Order, customer_ref: str | None) -> tuple[str, ...]:
+    """Rent; the ids of the pods, one for each node, as the answer names them.
+
+    Raises
+    ------
+    ProviderError : refused for certain; nothing was rented.
+    LostAnswerError : it may have been rented.
+    """
+    body, headers = body_of(rent, order), headers_of(order, customer_ref)
+    now = asyncio.get_running_loop().time
+    began = now()
+    is_safe = FEATURE in (await _features(connection.client))
+    try:
+        answer = await _post(connection.client, rent, body, headers)
+    except OutcomeUnknownError as lost:
+        if not is_safe or now() - began > _RESEND_WITHIN_S - _RESEND_AFTER_S:
+            raise
+        answer = await _again(connection.client, rent, body, headers, lost)
+    ids = ids_in(answer)
+    if not ids:
+        raise LostAnswerError(
+            f"Lium accepted the rent (HTTP {answer.status}) but its answer names no pod.",
+            provider="lium",
+            status=answer.status,
+            request_id=answer.request_id,
+        )
+    return ids
+
+
+async def _features(client: Client) -> tuple[str, ...]:
+    """What the server can do; a server that does not say can do nothing of it."""
+    try:
+        return (await client.version()).features
+    except GpuClustersError:
+        return ()
+
+
+async def _post(client: Client, rent: Rent, body: Body, headers: Mapping[str, str]) -> Answer:
+    if rent.is_single:
+        return await client.rent_one(rent.executor_ids[0], body, headers)
+    return await client.rent_cluster(body, headers)
+
+
+async def _again(
+    client: Client, rent: Rent, body: Body, headers: Mapping[str, str], lost: OutcomeUnknownError
+) -> Answer:
+    await asyncio.sleep(_RESEND_AFTER_S)
+    try:
+        return await _post(client, rent, body, headers)
+    except ProviderError as exc:
+        if exc.is_definite and exc.status not in _SAYS_NOTHING:
+            raise
+        raise lost from exc
+    except GpuClustersError as exc:
+        raise lost from exc
+
+
+async def members(client: Client, ids: Sequence[str]) -> list[Pod]:
+    """The rented pods as listed, looked for a few times until all of them show; maybe fewer."""
+    found: list[Pod] = []
+    for look in range(_LOOKS):
+        if look:
+            await asyncio.sleep(_LOOK_EVERY_S)
+        try:
+            found = [pod for pod in await client.list_pods() if pod.id in ids]
+        except GpuClustersError:
+            continue
+        if len(found) == len(ids):
+            break
+    return found
+
+
+async def schedule_missing_ends(client: Client, ids: Sequence[str], listed: Sequence[Pod], hours: int) -> list[str]:
+    """Give every member that does not show the asked end time one of its own; ids of those where that failed."""
+    ended = {pod.id for pod in listed if pod.removal_scheduled_at is not None}
+    at = utc_now() + timedelta(hours=hours)
+    failed = []
+    for pod_id in ids:
+        if pod_id in ended:
+            continue
+        try:
+            await client.schedule_removal(pod_id, at)
+        except GpuClustersError:
+            failed.append(pod_id)
+    return failed
