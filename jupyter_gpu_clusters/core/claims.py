@@ -7,7 +7,6 @@ gone. The journal's tables are rebuilt from these files when the database is los
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 from .errors import JournalError
 from .locks import file_lock
 from .models import Order, Verb
-from .paths import make_private, sync_folder, write_durably, write_new
+from .paths import make_private, sync_folder, write_durably, write_once
 
 _KEPT_RELEASED = 2000
 _LOCKED_WITHIN_S = 10.0
@@ -50,15 +49,11 @@ class Claims:
         try:
             make_private(self._released.parent)
             make_private(self._released)
-            scratch = path.with_name(f".{order.order_id}.new")
-            write_new(scratch, _to_bytes(order))
             try:
-                _link(scratch, path)
+                write_once(path, _to_bytes(order))
             except FileExistsError:
                 holder = self._read(path)
                 return holder if holder is not None else self.claim(order)
-            finally:
-                scratch.unlink(missing_ok=True)
             sync_folder(path.parent)
         except OSError as exc:
             raise JournalError(
@@ -132,13 +127,3 @@ class Claims:
 
 def _to_bytes(order: Order) -> bytes:
     return order.model_dump_json(indent=1).encode()
-
-
-def _link(source: Path, target: Path) -> None:
-    """Give `source` the name `target` unless that exists; where links are missing, an exclusive open does it."""
-    try:
-        os.link(source, target)
-    except OSError as exc:
-        if exc.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
-            raise
-        write_new(target, source.read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def salt_in(folder: Path) -> bytes:
     """The 32 random bytes of digests in `folder`, made at first use; they survive the loss of the database."""
     path = make_private(folder) / "salt"
     with contextlib.suppress(FileExistsError):
-        write_new(path, os.urandom(32))
+        write_once(path, os.urandom(32))
     return path.read_bytes()
 
 
@@ -64,3 +65,28 @@ def write_new(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Create a private file, whole from its first moment; whoever else wanted to create it fails.
+
+    Raises
+    ------
+    FileExistsError : it is there already.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        write_new(scratch, data)
+        _link(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give `source` the name `target` unless that exists; where links are missing, an exclusive open does it."""
+    try:
+        os.link(source, target)
+    except OSError as exc:
+        if exc.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
+            raise
+        write_new(target, source.read_bytes())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from jupyter_gpu_clusters.core.models import (
     WorkloadPhase,
     utc_now,
 )
+from jupyter_gpu_clusters.core.paths import salt_in
 from jupyter_gpu_clusters.core.rows import LeaseLostError
 
 from . import make
@@ -158,3 +160,23 @@ def test_two_journals_have_different_ids_and_salts(tmp_path: Path) -> None:
     assert one.journal_id() == Journal(tmp_path / "a").journal_id()
     one.close()
     other.close()
+
+
+def test_many_at_once_get_one_whole_salt(tmp_path: Path) -> None:
+    for attempt in range(50):
+        folder = tmp_path / str(attempt)
+        with ThreadPoolExecutor(8) as pool:
+            salts = set(pool.map(lambda _: salt_in(folder), range(8)))
+        assert [len(salt) for salt in salts] == [32]
+
+
+def test_what_an_order_made_is_known_by_its_id_and_gets_the_ordered_name(journal: Journal) -> None:
+    ordered = make.order(name="demo", remote_name="demo-1f0ak3j2hq", state=OrderState.DONE, remote_ids=("c1",))
+    journal.put_order(ordered)
+    listed = make.cluster(cluster_id="c1", name="demo-1f0ak3j2hq", created_here=False)
+    foreign = make.cluster(cluster_id="c2", name="demo", created_here=False)
+    seen = Listing[Cluster](items=(listed, foreign))
+    journal.record_look(make.IDENTITY, seen, nothing())
+    found = {c.cluster_id: (c.name, c.created_here, c.order_id) for c in journal.clusters([make.IDENTITY])}
+    assert found == {"c1": ("demo", True, ordered.order_id), "c2": ("demo", False, None)}
+    assert journal.known_cluster("another identity", listed).created_here is False
