@@ -69,8 +69,9 @@ class WorkloadVerbs(ServiceBase):
         """End every process of the workload on every node; calm when it has ended already."""
         launcher, identity = await self._launcher_of(workload)
         report = await launcher.cancel_workload(workload.workload_id)
-        await to_thread.run_sync(self._journal.put_workload, identity, report.workload)
-        return report
+        ended = await to_thread.run_sync(self._journal.known_workload, identity, report.workload)
+        await to_thread.run_sync(self._journal.put_workload, identity, ended)
+        return report.model_copy(update={"workload": ended})
 
     async def suspend(self, workload: Workload) -> Workload:
         """Let the workload give back what it holds and rest; calm when it rests already.

@@ -166,7 +166,7 @@ def test_many_at_once_get_one_whole_salt(tmp_path: Path) -> None:
     for attempt in range(50):
         folder = tmp_path / str(attempt)
         with ThreadPoolExecutor(8) as pool:
-            salts = set(pool.map(lambda _: salt_in(folder), range(8)))
+            salts = set(pool.map(salt_in, [folder] * 8))
         assert [len(salt) for salt in salts] == [32]
 
 
