@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from .errors import NameTakenError, NotFoundError
+from .errors import NameTakenError, NotFoundError, Problem
 from .models import Cluster, State, Workload
 from .nearest import did_you_mean
 
@@ -23,6 +23,13 @@ def mark_of(journal_id: str, order_id: str) -> str:
 def marked_name(name: str, mark: str) -> str:
     """The name with its mark, as the far side is told: ``demo-1f0ak3j2hq``."""
     return f"{name}-{mark}"
+
+
+def name_problems(name: str) -> list[Problem]:
+    """What would break the full names of things, whatever a provider allows."""
+    if "/" not in name and name.isprintable() and name == name.strip():
+        return []
+    return [Problem("name", f"{name!r} must be without '/', line breaks, and blanks at its ends.")]
 
 
 def longest_name(limit: int) -> int:

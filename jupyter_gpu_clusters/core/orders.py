@@ -110,7 +110,7 @@ class Orders:
         try:
             result = await request()
         except GpuClustersError as exc:
-            if exc.is_definite:
+            if exc.is_definite and not (order.verb is Verb.DELETE and order.note is not None):
                 await self._finish(order, OrderState.REFUSED, (), exc.message)
                 raise
             raise await self._leave_open(order, exc, exc.ids) from exc

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from anyio import to_thread
 from pydantic import BaseModel
 
 from .accounts import Accounts
-from .errors import ConflictError, OutcomeUnknownError, SettingsError
+from .errors import ConflictError, OutcomeUnknownError, SettingsError, SpecError
 from .journal import Journal
 from .models import Order, Plan, Verb
+from .names import name_problems
 from .orders import Orders
 from .plans import digest_of
 from .provider import Provider
@@ -53,6 +56,24 @@ class ServiceBase:
             hint="Nothing was sent now. Wait for it, or run %cluster_recover.",
             provider=plan.provider,
         )
+
+    async def _planned(self, name: str, planning: Awaitable[Plan]) -> Plan:
+        """The provider's plan for something that gets a name.
+
+        Raises
+        ------
+        SpecError : with every problem, also of a name that would break full names.
+        """
+        problems = name_problems(name)
+        try:
+            plan = await planning
+        except SpecError as exc:
+            told = {problem.field for problem in exc.problems}
+            exc.problems = (*(problem for problem in problems if problem.field not in told), *exc.problems)
+            raise
+        if problems:
+            raise SpecError("It cannot be called that.", problems=problems)
+        return self._marked(plan)
 
     def _marked(self, plan: Plan) -> Plan:
         """The plan, with a word on it where nothing is real."""

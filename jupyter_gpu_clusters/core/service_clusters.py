@@ -33,7 +33,7 @@ class ClusterVerbs(ServiceBase):
         provider = self._accounts.able(account, CreatesClusters, "create")
         if not name:
             raise SpecError("The cluster has no name.", problems=[Problem("name", "is needed: --name NAME")])
-        return self._marked(await provider.plan_cluster(name, spec, await self._digest(spec)))
+        return await self._planned(name, provider.plan_cluster(name, spec, await self._digest(spec)))
 
     async def create(self, plan: Plan, *, consent: Consent | None = None, new: bool = False) -> Created:
         """Create the planned cluster, or attach to the one that is there by that name from the same spec.
@@ -74,8 +74,10 @@ class ClusterVerbs(ServiceBase):
             return answer.model_copy(update={"item": known})
         if answer.item is None:
             return answer
-        item = await to_thread.run_sync(self._journal.known_cluster, order.identity_key, answer.item)
-        return answer.model_copy(update={"item": item})
+        return answer.model_copy(update={"item": await self._known(order, answer.item)})
+
+    async def _known(self, order: Order, cluster: Cluster) -> Cluster:
+        return await to_thread.run_sync(self._journal.known_cluster, order.identity_key, cluster)
 
     async def plan_scale(self, cluster: Cluster, nodes: int) -> Plan:
         """What changing the cluster to `nodes` nodes in all would do."""
@@ -86,7 +88,7 @@ class ClusterVerbs(ServiceBase):
         """Carry out a planned change of size; raises like `create`."""
         provider = self._accounts.able(plan.account, ScalesClusters, "scale")
         order = await self._consented(provider, plan, consent)
-        return await self._orders.send(order, partial(provider.scale_cluster, plan, order))
+        return await self._known(order, await self._orders.send(order, partial(provider.scale_cluster, plan, order)))
 
     async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel) -> Plan:
         """What one of the provider's own actions on the cluster would send.
@@ -123,7 +125,7 @@ class ClusterVerbs(ServiceBase):
         """Carry out a planned action; raises like `create`."""
         provider = self._accounts.able(plan.account, ActsOnClusters, "actions")
         order = await self._consented(provider, plan, consent)
-        return await self._orders.send(order, partial(provider.act, plan, order))
+        return await self._known(order, await self._orders.send(order, partial(provider.act, plan, order)))
 
     async def _consented(self, provider: Provider, plan: Plan, consent: Consent | None) -> Order:
         consents.require(plan, consent)

@@ -30,8 +30,8 @@ class WorkloadVerbs(ServiceBase):
                 f"{cluster.name!r} is still being created.", hint=f"Wait for it: %cluster_wait {cluster.name}"
             )
         launcher = self._accounts.able(cluster.account, RunsWorkloads, "workloads").launcher(cluster)
-        plan = await launcher.plan_workload(name or f"run-{os.urandom(3).hex()}", spec, await self._digest(spec))
-        return self._marked(plan)
+        name = name or f"run-{os.urandom(3).hex()}"
+        return await self._planned(name, launcher.plan_workload(name, spec, await self._digest(spec)))
 
     async def submit(self, plan: Plan, *, consent: Consent | None = None) -> Submitted:
         """Start the planned workload; a live one of that name and spec is attached, a finished one runs again.

@@ -289,7 +289,7 @@ def _offer_row(offer: Offer) -> list[str]:
         "" if offer.cpus_per_node is None else str(offer.cpus_per_node),
         "" if offer.memory_gib_per_node is None else f"{offer.memory_gib_per_node:.0f} GiB",
         "" if offer.nodes_available is None else str(offer.nodes_available),
-        money_text(price, offer.is_free),
+        "" if offer.term_price is not None else money_text(price, offer.is_free),
         str(per_gpu or ""),
         offer.region or "",
         offer.interconnect or "",

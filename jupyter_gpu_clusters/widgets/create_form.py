@@ -10,10 +10,10 @@ import ipywidgets
 from pydantic import BaseModel
 
 from ..core import bridge
+from ..core.cell_text import create_cell
 from ..core.consent import Consent
 from ..core.errors import Problem
 from ..core.models import Cluster, Created, Plan, Workload
-from .cell_text import create_cell
 from .fields import control_layout, control_style
 from .form import Form
 

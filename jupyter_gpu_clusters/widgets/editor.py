@@ -9,10 +9,10 @@ from typing import Any
 import ipywidgets
 
 from ..core.errors import Problem
+from ..core.references import Masked
 from ..core.yaml_text import Path, dotted
 from .html import help_html, problem_html
 from .shapes import MISSING, Kind, Shape
-from .values import Masked
 
 LABEL_WIDTH = "13em"
 ROW_WIDTH = "52em"

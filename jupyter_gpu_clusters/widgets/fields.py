@@ -8,10 +8,10 @@ from typing import Any
 import ipywidgets
 
 from ..core.errors import Problem, SpecError
+from ..core.references import Reference, reference_in, secret_reference_in
 from ..core.yaml_text import Path, dotted, load_yaml, read_scalar
 from .editor import LABEL_WIDTH, ROW_WIDTH, Collected, Editor
 from .shapes import MISSING, Kind, Shape
-from .values import Reference, reference_in, secret_reference_in
 
 _NOT_SET = "(not set)"
 _CHOOSE = "(choose)"

@@ -11,11 +11,11 @@ from anyio import to_thread
 from pydantic import BaseModel
 
 from ..core import bridge
+from ..core.cell_text import submit_cell
 from ..core.consent import Consent
 from ..core.errors import GpuClustersError, NotFoundError, Problem
 from ..core.format import phase_text, plural
 from ..core.models import Cluster, ClusterPhase, Plan, State, Submitted, Workload
-from .cell_text import submit_cell
 from .fields import control_layout, control_style
 from .form import Form
 from .plan_view import error_html

@@ -1,50 +1,17 @@
-"""What a form holds between the controls and the spec: plain data in which some values are only referred to.
+"""What a form holds becomes what the spec is read from: plain data in which some values are only referred to.
 
-A secret never enters a form. Its place is taken by a `Reference`, looked up at the moment of planning:
-``env:NAME`` reads an environment variable of the kernel, ``$name`` a variable of the notebook, as in the
-YAML of a cell.
+A secret never enters a form. Its place is taken by a `Reference`, looked up at the moment of planning.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.errors import Problem
-from ..core.yaml_text import VARIABLE, Path, dotted
-
-ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A value that lies elsewhere: ``source`` is ``env`` or ``notebook``."""
-
-    source: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """A value (or reference) that must not be written into a cell."""
-
-    value: Any = field(repr=False)
-
-
-def reference_in(text: str) -> Reference | None:
-    """The reference that `text` is, if it is one and nothing else."""
-    if found := VARIABLE.fullmatch(text.strip()):
-        return Reference("notebook", found[1])
-    return None
-
-
-def secret_reference_in(text: str) -> Reference | None:
-    """Like `reference_in`; for secrets ``env:NAME`` counts too."""
-    if found := ENVIRONMENT.fullmatch(text.strip()):
-        return Reference("env", found[1])
-    return reference_in(text)
+from ..core.references import Masked, Reference
+from ..core.yaml_text import Path, dotted
 
 
 @dataclass

@@ -5,62 +5,23 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
-from traitlets.config import Config
 
-ROOT = Path(__file__).resolve().parents[2]
+from .running import CELL_TIMEOUT_S, PLANTED, ROOT, read_notebook, text_of, with_nbclient
+
 NOTEBOOK = "01_quickstart.ipynb"
-CELL_TIMEOUT_S = 150
 MIME = "application/vnd.jupyter-gpu-clusters+json"
-PLANTED = "planted+secret/%7E&'quote"
 
 pytestmark = pytest.mark.timeout(400)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the notebooks, with Jupyter folders for this test alone and a secret in the environment."""
-    for variable in ("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PLANTED_TOKEN", PLANTED)
-    copy = shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns("__pycache__"))
-    with tempfile.TemporaryDirectory() as runtime:  # kernels listen on sockets in there, whose paths must be short
-        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", runtime)
-        yield Path(copy)
-
-
-def read_notebook(path: Path) -> Any:
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-
-
-def with_nbclient(folder: Path, *, until: str | None = None) -> Any:
-    """Run the notebook, or its cells up to the one with the id `until`, in a kernel of its own."""
-    notebook = read_notebook(folder / NOTEBOOK)
-    if until:
-        ids = [cell.id for cell in notebook.cells]
-        del notebook.cells[ids.index(until) + 1 :]
-    NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        resources={"metadata": {"path": str(folder)}},
-        config=Config({"KernelManager": {"transport": "ipc", "ip": f"{os.environ['JUPYTER_RUNTIME_DIR']}/kernel"}}),
-    ).execute()
-    return notebook
 
 
 def with_papermill(folder: Path) -> Any:
@@ -69,15 +30,6 @@ def with_papermill(folder: Path) -> Any:
     ended = subprocess.run(command, timeout=CELL_TIMEOUT_S, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return read_notebook(executed)
-
-
-def text_of(notebook: Any, cell_id: str) -> str:
-    """All plain text that a cell shows."""
-    (cell,) = [cell for cell in notebook.cells if cell.id == cell_id]
-    return "".join(
-        output["text"] if output.output_type == "stream" else output.get("data", {}).get("text/plain", "") + "\n"
-        for output in cell.outputs
-    )
 
 
 def digests_of(notebook: Any) -> list[str]:
@@ -127,7 +79,7 @@ def test_nothing_of_the_cluster_runs_on_after_the_notebook(folder: Path) -> None
     with subprocess.Popen(["sleep", "60"], env={"MARK": "a-mark-to-be-found"}) as marked:
         assert processes_of("a-mark-to-be-found") == [str(marked.pid)], "processes cannot be found this way"
         marked.kill()
-    workload_id = workload_id_of(with_nbclient(folder))
+    workload_id = workload_id_of(with_nbclient(folder / NOTEBOOK))
     deadline = time.monotonic() + 20
     while left := processes_of(workload_id):
         assert time.monotonic() < deadline, f"still there: {left}"
@@ -136,7 +88,7 @@ def test_nothing_of_the_cluster_runs_on_after_the_notebook(folder: Path) -> None
 
 def test_the_notebook_has_the_same_outcome_with_nbclient_twice_and_with_papermill(folder: Path) -> None:
     files = sorted(folder.rglob("*.*"))
-    executed = [with_nbclient(folder), with_nbclient(folder), with_papermill(folder)]
+    executed = [with_nbclient(folder / NOTEBOOK), with_nbclient(folder / NOTEBOOK), with_papermill(folder)]
     for notebook in executed:
         check_outcome(notebook)
     assert digests_of(executed[0]) == digests_of(executed[1]) == digests_of(executed[2])
@@ -146,14 +98,14 @@ def test_the_notebook_has_the_same_outcome_with_nbclient_twice_and_with_papermil
 
 @pytest.mark.parametrize("until", ["create", "submit", "wait"])
 def test_what_an_interrupted_run_left_behind_does_not_change_the_outcome(folder: Path, until: str) -> None:
-    with_nbclient(folder, until=until)
-    check_outcome(with_nbclient(folder))
+    with_nbclient(folder / NOTEBOOK, until=until)
+    check_outcome(with_nbclient(folder / NOTEBOOK))
 
 
 def test_no_secret_of_the_environment_gets_into_the_executed_notebook_or_the_journal(
     folder: Path, tmp_path: Path
 ) -> None:
-    executed = json.dumps(with_nbclient(folder))
+    executed = json.dumps(with_nbclient(folder / NOTEBOOK))
     written = [path for path in (tmp_path / "jupyter_data_dir").rglob("*") if path.is_file()]
     assert written, "the journal was looked for in the wrong place"
     forms = (PLANTED, json.dumps(PLANTED)[1:-1], quote(PLANTED, safe=""), base64.b64encode(PLANTED.encode()).decode())

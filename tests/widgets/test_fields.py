@@ -9,12 +9,13 @@ import pytest
 from pydantic import BaseModel
 
 from jupyter_gpu_clusters.core.errors import Problem, SpecError
+from jupyter_gpu_clusters.core.references import Masked, Reference
 from jupyter_gpu_clusters.core.specs import build_spec
 from jupyter_gpu_clusters.widgets import nested
 from jupyter_gpu_clusters.widgets.editor import Collected, Editor, place_problems
 from jupyter_gpu_clusters.widgets.nested import GroupEditor, PairsEditor, VariantsEditor
 from jupyter_gpu_clusters.widgets.shapes import MISSING, Kind, Shape, shapes_of
-from jupyter_gpu_clusters.widgets.values import Lookup, Masked, Reference
+from jupyter_gpu_clusters.widgets.values import Lookup
 
 from .models import Everything
 

@@ -159,6 +159,8 @@ class RunaiProvider(SuspendsWorkloads, LooksUp, ShowsDetails, ListsOffers):
 
     async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
         """One cluster. That it is not shown proves nothing: a role can change, and nothing here makes or ends one."""
+        if not cluster_id:
+            return Lookup[Cluster](answer="absent")
         client = await self._access.client()
         nodes = await self._known_nodes()
         try:

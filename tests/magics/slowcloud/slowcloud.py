@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from jupyter_gpu_clusters.core.choices import Choice, LookUp, looked_up
-from jupyter_gpu_clusters.core.errors import SettingsError, TransportError
+from jupyter_gpu_clusters.core.errors import Problem, SettingsError, SpecError, TransportError
 from jupyter_gpu_clusters.core.models import (
     AccountStatus,
     Billing,
@@ -51,18 +52,20 @@ from jupyter_gpu_clusters.core.provider import (
 class SlowSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    nodes: int = Field(1, ge=1, le=8, description="How many nodes.")
-    payment: Literal["hourly", "unknown", "committed"] = "hourly"
-    token: SecretStr | None = None
-    zone: str | None = Field(None, description="Where.", json_schema_extra=looked_up("zones"))
-    image: str | None = Field(None, description="Image.", json_schema_extra=looked_up("images", ["zone"]))
+    nodes: int = Field(1, ge=1, le=8, title="Nodes", description="How many nodes.")
+    payment: Literal["hourly", "unknown", "committed"] = Field("hourly", title="Payment", description="How it is paid.")
+    token: SecretStr | None = Field(None, title="Token", description="Something secret.")
+    zone: str | None = Field(None, title="Zone", description="Where.", json_schema_extra=looked_up("zones"))
+    image: str | None = Field(
+        None, title="Image", description="Image.", json_schema_extra=looked_up("images", ["zone"])
+    )
 
 
 class PaintSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    colour: Literal["red", "green"] = Field(description="What it is painted with.")
-    coats: int = Field(1, ge=1, le=3, description="How often.")
+    colour: Literal["red", "green"] = Field(title="Colour", description="What it is painted with.")
+    coats: int = Field(1, ge=1, le=3, title="Coats", description="How often.")
 
 
 class NothingSpec(BaseModel):
@@ -107,7 +110,12 @@ class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshK
             credential=self.account.credential,
         )
         file = self.books / "key"
-        secret = self.account.secret((await self.identity()).origin)
+        if unknown := set(self.account.options) - {"zone"}:
+            return status.model_copy(update={"is_usable": False, "detail": f"Not known here: {', '.join(unknown)}."})
+        try:
+            secret = self.account.secret((await self.identity()).origin)
+        except SettingsError as exc:
+            return status.model_copy(update={"is_usable": False, "detail": exc.message})
         given = secret.get_secret_value() if secret is not None else ""
         if file.exists() and given != file.read_text():
             return status.model_copy(update={"is_usable": False, "detail": "The key is wrong."})
@@ -132,8 +140,11 @@ class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshK
         )
 
     async def list_clusters(self) -> Listing[Cluster]:
-        found = [Cluster.model_validate_json(file.read_text()) for file in sorted(self.books.glob("*.json"))]
+        found = [Cluster.model_validate_json(file.read_text()) for file in self._files()]
         return Listing[Cluster](items=tuple(self._now(cluster) for cluster in found))
+
+    def _files(self) -> list[Path]:
+        return [file for file in sorted(self.books.glob("*.json")) if file.name != "keys.json"]
 
     async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
         found = [c for c in (await self.list_clusters()).items if c.cluster_id == cluster_id]
@@ -141,6 +152,9 @@ class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshK
 
     async def plan_cluster(self, name: str, spec: BaseModel, digest: str) -> Plan:
         assert isinstance(spec, SlowSpec)
+        if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?", name):
+            text = "must be 1 to 42 lower-case letters, digits and hyphens."
+            raise SpecError("The cluster cannot be made.", problems=[Problem("name", text)])
         price = Money(amount=Decimal(6 * spec.nodes), currency="USD")
         return Plan(
             verb=Verb.CREATE,

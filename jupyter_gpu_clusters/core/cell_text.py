@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from ..core.yaml_text import VARIABLE, read_scalar
-from .values import Masked, Reference
+from .references import Masked, Reference
+from .yaml_text import VARIABLE, read_scalar
 
 _NO_FOLDING = 1_000_000
 _TO_FILL_IN = "..."

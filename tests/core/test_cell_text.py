@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jupyter_gpu_clusters.core.cell_text import create_cell, submit_cell
+from jupyter_gpu_clusters.core.references import Masked, Reference
 from jupyter_gpu_clusters.core.yaml_text import SpecText, load_yaml
-from jupyter_gpu_clusters.widgets.cell_text import create_cell, submit_cell
-from jupyter_gpu_clusters.widgets.values import Masked, Reference
 
 TEXTS = st.one_of(
     st.text(max_size=40),
