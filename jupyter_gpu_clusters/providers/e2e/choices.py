@@ -32,7 +32,7 @@ LOOK_UPS: Mapping[str, LookUp] = {
     "datasets": LookUp(title="Datasets", depends_on=_HERE),
     "reserved_ips": LookUp(title="Reserved addresses", depends_on=_HERE),
     "reserved_ip_ids": LookUp(title="Reserved addresses by id", depends_on=_HERE),
-    "generic_skus": LookUp(title="Node types of E2E's other products", depends_on=("location", "service")),
+    "generic_skus": LookUp(title="Node types of E2E's other products", depends_on=_HERE),
     "iam_accounts": LookUp(title="Accounts that can be acted for"),
 }
 

@@ -1,6 +1,7 @@
 """Every shape in which E2E says no, read into one. Source: contract, section 1, "Envelope and errors".
 
-Certain refusals of a write (nothing was made), where the body is JSON and says why:
+Certain refusals of a write (nothing was made), where the body is JSON, says why, and names no id. Under HTTP 200 the
+status is that of the body's own ``code``; a failure that has none is never certain.
 
 | status | why it is certain |
 |---|---|
@@ -33,7 +34,6 @@ _DEFINITE = frozenset({400, 401, 403, 404, 412})
 _MONEY = re.compile(r"\b(credits?|balance|insufficient funds?|recharge|payment)\b", re.IGNORECASE)
 _QUOTA = re.compile(r"\b(quota|limit (?:is )?(?:reached|exceeded)|maximum number)\b", re.IGNORECASE)
 _STOCK = re.compile(r"\b(capacity|out of stock|not enough nodes|inventory|not available|unavailable)\b", re.IGNORECASE)
-_AUTH_HALVES = "Key and token stop together 365 days after they were made; log in again with both (%cluster_login)."
 
 
 def read_error(answer: Answer) -> Refusal | None:
@@ -44,16 +44,16 @@ def read_error(answer: Answer) -> Refusal | None:
     code = _status_in(body)
     if answer.is_success and not _says_failure(body, code):
         return None
-    status = answer.status if not answer.is_success else code if code is not None and code >= 400 else 400
+    told = answer.status if not answer.is_success else code if code is not None and code >= 400 else None
+    status = told or 400
     text = _text(body)
     problems = tuple(_problems(body.get("errors")))
     return Refusal(
         text=text,
         kind=_kind(status, text, answer),
-        code=str(status) if answer.is_success else None,
-        hint=_AUTH_HALVES if status == 401 else None,
+        code=str(told) if answer.is_success and told is not None else None,
         problems=problems,
-        is_definite=status in _DEFINITE and bool(text) and not _ids(body),
+        is_definite=told in _DEFINITE and bool(text) and not _ids(body),
         ids=_ids(body),
     )
 

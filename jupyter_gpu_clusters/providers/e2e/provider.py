@@ -270,14 +270,24 @@ class E2EProvider(ListsOffers, CreatesClusters, ScalesClusters, ActsOnClusters, 
         """End it. Gone is what two whole listings and its own route no longer show."""
         location, number = split_id(cluster.cluster_id)
         connection = await self._access.connect()
-        with suppress(NotFoundError):
+        try:
             await connection.client.delete_cluster(location, number)
+        except NotFoundError:
+            pass
+        except ConflictError:
+            if not await self._is_going(cluster.cluster_id):
+                raise
         for _ in range(2):
             answer = await self.get_cluster(cluster.cluster_id)
             if answer.answer != "absent":
                 return self._unconfirmed(answer, cluster)
             await asyncio.sleep(_SECOND_LOOK_S)
         return answer
+
+    async def _is_going(self, cluster_id: str) -> bool:
+        """Whether a delete was refused because it is being deleted already."""
+        now = await self.get_cluster(cluster_id)
+        return now.answer == "absent" or (now.item is not None and now.item.phase is ClusterPhase.DELETING)
 
     @staticmethod
     def _unconfirmed(answer: Lookup[Cluster], cluster: Cluster) -> Lookup[Cluster]:

@@ -9,6 +9,7 @@ from ...core.choices import Choice, LookUp
 from ...core.models import Listing
 from .client import Client
 from .convert import price_of
+from .resolve import newest_first
 from .wire import Executor, Fabric, SshKey
 
 _MOST = 1000
@@ -52,11 +53,7 @@ class Choices:
             case "machines":
                 return [Choice(value=one, label=one) for one in await self._client.list_machines()], True
             case "templates" | "template_ids":
-                templates = await self._client.list_templates()
-                rows = [
-                    (one.id, one.name, {"image": f"{one.docker_image}:{one.docker_image_tag}"}) for one in templates
-                ]
-                return [_named(*row, name == "template_ids") for row in rows if row[0]], templates.is_whole
+                return await self._templates(is_by_id=name == "template_ids")
             case "volumes" | "volume_ids":
                 volumes = await self._client.list_volumes()
                 sizes = [(one.id, one.name, {"size_gb": (one.current_size_bytes or 0) / _GB}) for one in volumes]
@@ -67,6 +64,16 @@ class Choices:
                 return [_named(*row, True) for row in made if row[0]], backups.is_whole
         keys = await self._client.list_ssh_keys()
         return [key_choice(key) for key in keys if key.id or key.name], keys.is_whole
+
+    async def _templates(self, *, is_by_id: bool) -> tuple[list[Choice], bool]:
+        """Of templates with one name the newest is what the name stands for."""
+        templates = await self._client.list_templates()
+        choices: dict[str | int, Choice] = {}
+        for one in newest_first(templates):
+            image = {"image": f"{one.docker_image}:{one.docker_image_tag}"}
+            choice = _named(one.id, one.name, image, is_by_id)
+            choices.setdefault(choice.value, choice)
+        return list(choices.values()), templates.is_whole
 
     async def _executors(self) -> tuple[list[Choice], bool]:
         """The free nodes of a fabric or, without one, all hosts."""

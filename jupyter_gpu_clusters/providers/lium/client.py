@@ -241,6 +241,11 @@ class Client:
         body = {"pod_id": pod_id, "backup_frequency_hours": every_hours, "retention_days": kept_days}
         await self._http.send("POST", "/backup-configs", Body.from_json({**body, "backup_path": path}))
 
+    async def put_backup_config(self, config_id: str, every_hours: int, kept_days: int, path: str) -> None:
+        """``PUT /backup-configs/{id}``."""
+        body = {"backup_frequency_hours": every_hours, "retention_days": kept_days, "backup_path": path}
+        await self._http.send("PUT", f"/backup-configs/{segment(config_id)}", Body.from_json(body))
+
     async def delete_backup_config(self, config_id: str) -> None:
         """``DELETE /backup-configs/{id}``."""
         await self._http.send("DELETE", f"/backup-configs/{segment(config_id)}")

@@ -172,7 +172,7 @@ def _cheapest_on_one(spec: LiumSpec, count: int, fabrics: Sequence[Fabric], find
         nodes = cheapest_first(node for node in fabric.nodes if wanted in (node.machine_name or "").lower())
         if len(nodes) >= count:
             sets.append(nodes[:count])
-    if not sets and not findings.problems:
+    if not sets and fabrics:
         free = [f"{len(one.nodes)} x {one.nodes[0].machine_name if one.nodes else '?'}" for one in fabrics]
         findings.wrong(
             "nodes", f"no fabric has {count} free nodes{f' with {spec.gpu}' if spec.gpu else ''}.{_named(free)}"
@@ -240,7 +240,7 @@ async def _template(spec: LiumSpec, count: int, client: Client, findings: Findin
         return spec.template_id
     if spec.template is None:
         return _newest_cluster_image(templates, findings)
-    found = [one for one in templates if spec.template in (one.id, one.name)]
+    found = newest_first(one for one in templates if spec.template in (one.id, one.name))
     if not found:
         names = [one.name or one.id or "" for one in templates]
         findings.wrong("template", f"there is no {spec.template!r}.{did_you_mean(spec.template, names)}{_named(names)}")
@@ -255,11 +255,17 @@ async def _template(spec: LiumSpec, count: int, client: Client, findings: Findin
 
 
 def _newest_cluster_image(templates: Sequence[Template], findings: Findings) -> str | None:
-    found = [one for one in templates if (one.docker_image or "").startswith(CLUSTER_IMAGE) and one.id is not None]
+    found = newest_first(one for one in templates if (one.docker_image or "").startswith(CLUSTER_IMAGE))
     if not found:
         findings.wrong("template", f"is needed: no template of {CLUSTER_IMAGE} is listed.")
         return None
-    return max(found, key=lambda one: (_version(one.docker_image_tag), one.id or "")).id
+    return found[0].id
+
+
+def newest_first(templates: Iterable[Template]) -> list[Template]:
+    """By the version in the tag; of equal ones by id."""
+    known = [one for one in templates if one.id is not None]
+    return sorted(known, key=lambda one: (_version(one.docker_image_tag), one.id or ""), reverse=True)
 
 
 def _version(tag: str | None) -> tuple[int, ...]:
