@@ -11,9 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ...core.findings import Findings
 from ...core.provider import Action
 from . import wire
-from .resolve import Findings, Lists, chosen, image_version, key_ids, one_of
+from .resolve import Lists, chosen, image_version, key_ids
 from .spec import AddSecurityGroup, AttachIp, DetachIp, Nothing, RemoveSecurityGroup, UpdateImage, UpdateSshKeys
 
 ACTIONS: Mapping[str, Action] = {
@@ -99,7 +100,7 @@ async def _ip(wish: Wish, spec: AttachIp) -> dict[str, Any]:
         number = chosen(wish.findings, "ip", spec.ip, await wish.lists.addresses())
     elif spec.reserved_ip_id is None:
         wish.findings.wrong("ip", "is needed: a reserved address, or reserved_ip_id.")
-    return {"reserved_ip_id": one_of(wish.findings, "ip", number, "reserved_ip_id", spec.reserved_ip_id)}
+    return {"reserved_ip_id": wish.findings.one_of("ip", number, "reserved_ip_id", spec.reserved_ip_id)}
 
 
 async def _detach(wish: Wish, spec: DetachIp) -> dict[str, Any]:
@@ -124,7 +125,7 @@ async def _remove_group(wish: Wish, spec: RemoveSecurityGroup) -> dict[str, Any]
     elif spec.security_group_id is None:
         wish.findings.wrong("security_group", "is needed: a group's name, or security_group_id.")
     own = spec.security_group_id
-    return {"security_group_id": one_of(wish.findings, "security_group", number, "security_group_id", own)}
+    return {"security_group_id": wish.findings.one_of("security_group", number, "security_group_id", own)}
 
 
 _BUILDERS: Mapping[str, Builder] = {

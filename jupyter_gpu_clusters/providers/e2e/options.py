@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StrictStr
 
-from ...core.errors import Problem, SettingsError
-from ...core.http_request import Base
+from ...core.account_options import AccountOptions
+from ...core.errors import SettingsError
 from ...core.settings import Account
-from ...core.spec_problems import problems_of
 
 Location = Literal["Delhi", "Chennai"]
 LOCATIONS: tuple[Location, ...] = ("Delhi", "Chennai")
@@ -27,54 +26,6 @@ def _digits(value: object) -> object:
     return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
-Number = Annotated[int, BeforeValidator(_digits), Field(strict=True, ge=0)]
-
-
-class Options(BaseModel):
-    """An account's own settings. ``variant`` and ``frameworks`` are words the vendor does not publish."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    base_url: StrictStr = DEFAULT_URL
-    project_id: Number | None = None
-    location: Location = "Delhi"
-    locations: tuple[Location, ...] = Field(LOCATIONS, min_length=1)
-    active_iam: Number | None = None
-    variant: StrictStr = Field("e2e", min_length=1)
-    frameworks: tuple[StrictStr, ...] = Field(("Slurm", "NeMo"), min_length=1, max_length=20)
-    ssh_user: StrictStr = Field("root", min_length=1, pattern=r"^[a-z_][a-z0-9_-]*$")
-    alias: StrictStr | None = None
-
-    @classmethod
-    def of(cls, account: Account) -> Options:
-        """The options of `account`.
-
-        Raises
-        ------
-        SettingsError : with every problem.
-        """
-        given = dict(account.options)
-        problems: list[Problem] = []
-        try:
-            options = cls.model_validate(given)
-        except ValidationError as exc:
-            problems = problems_of(exc, cls, given)
-        else:
-            options = options.model_copy(update={"base_url": normalised(options.base_url)})
-            try:
-                Base.parse(options.base_url)
-            except SettingsError as exc:
-                problems = [Problem("base_url", exc.message)]
-        if problems:
-            raise SettingsError(
-                f"The settings of account {account.name!r} are wrong; nothing was sent.",
-                problems=problems,
-                hint=f"Log in: %cluster_login {account.name}",
-                provider=account.provider,
-            )
-        return options
-
-
 def normalised(address: str) -> str:
     """The base URL from a host, the form that ends in ``/myaccount/``, or the whole."""
     text = address.strip().rstrip("/")
@@ -85,6 +36,23 @@ def normalised(address: str) -> str:
     if path.endswith(_API_PART):
         return text
     return text + _API_PART if path.endswith(_HOST_PART) else text + _HOST_PART + _API_PART
+
+
+Number = Annotated[int, BeforeValidator(_digits), Field(strict=True, ge=0)]
+
+
+class Options(AccountOptions):
+    """An account's own settings. ``variant`` and ``frameworks`` are words the vendor does not publish."""
+
+    base_url: Annotated[StrictStr, AfterValidator(normalised)] = DEFAULT_URL
+    project_id: Number | None = None
+    location: Location = "Delhi"
+    locations: tuple[Location, ...] = Field(LOCATIONS, min_length=1)
+    active_iam: Number | None = None
+    variant: StrictStr = Field("e2e", min_length=1)
+    frameworks: tuple[StrictStr, ...] = Field(("Slurm", "NeMo"), min_length=1, max_length=20)
+    ssh_user: StrictStr = Field("root", min_length=1, pattern=r"^[a-z_][a-z0-9_-]*$")
+    alias: StrictStr | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ...core.errors import (
     Problem,
     SpecError,
 )
+from ...core.findings import Findings
 from ...core.http import Body
 from ...core.models import (
     AccountStatus,
@@ -52,7 +53,7 @@ from .actions import ACTIONS, Wish, body_of, confirm_of, took_effect
 from .choices import LOOK_UPS, Choices, key_choice
 from .convert import cluster_id_of, cluster_of, commitment_of, offers_of, price_of, split_id
 from .options import LOCATIONS
-from .resolve import Findings, Lists, Resolved, resolve
+from .resolve import Lists, Resolved, resolve
 from .spec import E2ESpec
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,48}[a-z0-9]")
@@ -207,7 +208,7 @@ class E2EProvider(ListsOffers, CreatesClusters, ScalesClusters, ActsOnClusters, 
         connection = await self._access.connect()
         findings = Findings(problems=_name_problems(name, spec.exact_name))
         request = await resolve(spec, connection.client, connection.options, findings)
-        self._refuse("The cluster cannot be made like this.", findings)
+        findings.refuse("The cluster cannot be made like this.", self.name)
         price = request.price or wire.Price()
         gpus = request.nodes * ((request.sku.gpu if request.sku else None) or 0)
         term = [_TERM_NOTE] if request.price is not None and price.is_committed else []
@@ -227,10 +228,6 @@ class E2EProvider(ListsOffers, CreatesClusters, ScalesClusters, ActsOnClusters, 
             commitment=commitment_of(price, request.nodes) if request.price else None,
             warnings=(*findings.warnings, *term, _BILLING_NOTE),
         )
-
-    def _refuse(self, text: str, findings: Findings) -> None:
-        if findings.problems:
-            raise SpecError(text, problems=findings.problems, provider=self.name)
 
     async def create_cluster(self, plan: Plan, order: Order) -> Cluster:
         """Send it once. E2E has no key that would make a second one safe."""
@@ -368,7 +365,7 @@ class E2EProvider(ListsOffers, CreatesClusters, ScalesClusters, ActsOnClusters, 
         findings = Findings()
         wish = Wish(Lists(connection.client, connection.options, location, findings), findings, now)
         body = await body_of(action, wish, spec)
-        self._refuse(f"{action} cannot be done like this.", findings)
+        findings.refuse(f"{action} cannot be done like this.", self.name)
         keys = {"ssh_keys_now": [key.label or key.pk for key in now.ssh_keys]} if action == "update_ssh_keys" else {}
         plan = await self._change(cluster, body, digest, Verb.ACT, keys)
         changes = {"confirm": confirm_of(action, spec), "warnings": tuple(findings.warnings)}

@@ -6,14 +6,14 @@ Every fault is collected. A list that cannot be read makes no plan impossible wh
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
-from ...core.errors import AuthError, GpuClustersError, Problem
+from ...core.findings import Findings, named
 from ...core.nearest import did_you_mean
 from .client import Client, Page
 from .options import Options
@@ -22,19 +22,6 @@ from .wire import Image, ImageVersion, Price, Sku, Thing
 
 T = TypeVar("T")
 _DAYS = {"hourly": 0, "30d": 30, "90d": 90, "365d": 365}
-_MOST_NAMED = 8
-
-
-@dataclass
-class Findings:
-    """What was wrong, and what could not be checked."""
-
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def wrong(self, name: str, text: str) -> None:
-        """Note a fault of a field."""
-        self.problems.append(Problem(name, text))
 
 
 @dataclass
@@ -97,13 +84,7 @@ class Lists:
         return None if page is None else {ip.ip_address or str(ip.id): ip.id for ip in page if ip.id is not None}
 
     async def _read(self, what: str, call: Callable[[], Awaitable[T]]) -> T | None:
-        try:
-            return await call()
-        except AuthError:
-            raise
-        except GpuClustersError as exc:
-            self._findings.warnings.append(f"The {what} of {self.location} could not be read: {exc.message}")
-            return None
+        return await self._findings.unless_silent(f"{what} of {self.location}", call)
 
 
 async def resolve(spec: E2ESpec, client: Client, options: Options, findings: Findings) -> Resolved:
@@ -115,7 +96,7 @@ async def resolve(spec: E2ESpec, client: Client, options: Options, findings: Fin
     """
     location = spec.location or options.location
     lists = Lists(client, options, location, findings)
-    nodes = one_of(findings, "nodes", spec.nodes, "no_of_nodes", spec.no_of_nodes)
+    nodes = findings.one_of("nodes", spec.nodes, "no_of_nodes", spec.no_of_nodes)
     if nodes is None:
         findings.wrong("nodes", "is needed: how many nodes.")
     sku, sku_id, price, price_id = await _node_type(spec, lists, findings)
@@ -132,13 +113,6 @@ async def resolve(spec: E2ESpec, client: Client, options: Options, findings: Fin
     return Resolved(location, {k: v for k, v in fields.items() if v is not None}, nodes or 0, sku, price)
 
 
-def one_of(findings: Findings, short: str, given: T | None, own: str, own_given: T | None) -> T | None:
-    """The value that is written under a short word or the service's own; both must say the same."""
-    if given is not None and own_given is not None and given != own_given:
-        findings.wrong(short, f"says {given!r} and {own} says {own_given!r}; leave one out.")
-    return own_given if own_given is not None else given
-
-
 def chosen(findings: Findings, name: str, wanted: str, known: dict[str, int] | None) -> int | None:
     """The number behind a name."""
     if known is None:
@@ -149,7 +123,7 @@ def chosen(findings: Findings, name: str, wanted: str, known: dict[str, int] | N
     same = [number for label, number in known.items() if label.lower() == wanted.lower()]
     if len(same) == 1:
         return same[0]
-    findings.wrong(name, f"there is no {wanted!r} here.{did_you_mean(wanted, known)}{_named(known)}")
+    findings.wrong(name, f"there is no {wanted!r} here.{did_you_mean(wanted, known)}{named(known)}")
     return None
 
 
@@ -174,7 +148,7 @@ async def _node_type(
 
 
 def _sku(spec: E2ESpec, plans: Sequence[Sku], findings: Findings) -> Sku | None:
-    named = {sku.name or str(sku.sku_id): sku for sku in plans}
+    by_name = {sku.name or str(sku.sku_id): sku for sku in plans}
     if spec.sku_id is not None:
         found = next((sku for sku in plans if sku.sku_id == spec.sku_id), None)
         if found is None:
@@ -183,23 +157,23 @@ def _sku(spec: E2ESpec, plans: Sequence[Sku], findings: Findings) -> Sku | None:
             findings.wrong("sku", f"says {spec.sku!r} and sku_id {spec.sku_id} is {found.name!r}; leave one out.")
         return found
     if spec.sku is not None:
-        found = next((sku for name, sku in named.items() if name.lower() == spec.sku.lower()), None)
+        found = next((sku for name, sku in by_name.items() if name.lower() == spec.sku.lower()), None)
         if found is None:
-            findings.wrong("sku", f"there is no {spec.sku!r} here.{did_you_mean(spec.sku, named)}{_named(named)}")
+            findings.wrong("sku", f"there is no {spec.sku!r} here.{did_you_mean(spec.sku, by_name)}{named(by_name)}")
         return found
     if spec.gpu is not None:
-        return _cheapest(spec, plans, named, findings)
+        return _cheapest(spec, plans, by_name, findings)
     owner = next((sku for sku in plans for row in sku.plans if row.sku_item_price_id == spec.sku_item_price_id), None)
     if spec.sku_item_price_id is None or owner is None:
-        findings.wrong("sku", f"is needed: sku, gpu or sku_id.{_named(named)}")
+        findings.wrong("sku", f"is needed: sku, gpu or sku_id.{named(by_name)}")
     return owner if spec.sku_item_price_id is not None else None
 
 
-def _cheapest(spec: E2ESpec, plans: Sequence[Sku], named: Iterable[str], findings: Findings) -> Sku | None:
+def _cheapest(spec: E2ESpec, plans: Sequence[Sku], names: Iterable[str], findings: Findings) -> Sku | None:
     wanted = (spec.gpu or "").lower()
     fitting = [sku for sku in plans if wanted in f"{sku.gpu_card_type or ''} {sku.name or ''}".lower()]
     if not fitting:
-        findings.wrong("gpu", f"no node type has {spec.gpu!r}.{_named(named)}")
+        findings.wrong("gpu", f"no node type has {spec.gpu!r}.{named(names)}")
         return None
     days = _DAYS[spec.plan or "hourly"]
 
@@ -260,14 +234,14 @@ async def image_version(lists: Lists, findings: Findings, image: str | None, num
         return number
     words = sorted({one.name or one.slug_name or "" for one, _ in versions})
     if image is None:
-        findings.wrong("image", f"is needed: image or image_version_id.{_named(words)}")
+        findings.wrong("image", f"is needed: image or image_version_id.{named(words)}")
         return None
     if images is None:
         findings.wrong("image", f"{image!r} cannot be looked up now; write image_version_id instead, or try again.")
         return None
     found = [v.number or 0 for one, v in versions if image.lower() in _image_words(one, v)]
     if not found:
-        findings.wrong("image", f"there is no {image!r} here.{did_you_mean(image, words)}{_named(words)}")
+        findings.wrong("image", f"there is no {image!r} here.{did_you_mean(image, words)}{named(words)}")
     return max(found, default=None)
 
 
@@ -280,7 +254,7 @@ def _image_words(image: Image, version: ImageVersion) -> set[str]:
 async def _keys(spec: E2ESpec, lists: Lists, findings: Findings) -> list[int] | None:
     if spec.ssh_keys is None and spec.ssh_key_ids is None:
         known = await lists.keys()
-        findings.wrong("ssh_keys", f"is needed: labels of keys that may log in.{_named(known or ())}")
+        findings.wrong("ssh_keys", f"is needed: labels of keys that may log in.{named(known or ())}")
         return None
     numbers = await key_ids(lists, findings, spec.ssh_keys, spec.ssh_key_ids)
     if not numbers and not findings.problems:
@@ -303,10 +277,10 @@ async def _group(spec: E2ESpec, lists: Lists, findings: Findings) -> int | None:
     if spec.security_group is None:
         if spec.security_group_id is None:
             known = await lists.groups()
-            findings.wrong("security_group", f"is needed: one group; it opens TCP 22 or nothing.{_named(known or ())}")
+            findings.wrong("security_group", f"is needed: one group; it opens TCP 22 or nothing.{named(known or ())}")
         return spec.security_group_id
     number = chosen(findings, "security_group", spec.security_group, await lists.groups())
-    return one_of(findings, "security_group", number, "security_group_id", spec.security_group_id)
+    return findings.one_of("security_group", number, "security_group_id", spec.security_group_id)
 
 
 def _script(spec: E2ESpec, findings: Findings) -> dict[str, Any]:
@@ -349,9 +323,3 @@ def _mount(name: str, index: int, mount: Mount, known: dict[str, int] | None, fi
 
 def _by_name(page: Page[Thing] | None) -> dict[str, int] | None:
     return None if page is None else {one.name or str(one.id): one.id for one in page if one.id is not None}
-
-
-def _named(names: Iterable[str]) -> str:
-    known = list(names)
-    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-    return f" There is: {', '.join(known[:_MOST_NAMED])}{more}." if known else ""

@@ -5,89 +5,9 @@ Source: contract, sections 2.2 and 3; ``tests/contracts/e2e.openapi.yaml``.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
-
-_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:GB|GiB)?\s*", re.IGNORECASE)
-
-
-def _number(value: object) -> Decimal | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float | Decimal):
-        try:
-            return Decimal(str(value))
-        except InvalidOperation:
-            return None
-    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-    return Decimal(found[1]) if found else None
-
-
-def _whole(value: object) -> int | None:
-    number = _number(value)
-    return int(number) if number is not None and number.is_finite() and number == number.to_integral_value() else None
-
-
-def _size(value: object) -> float | None:
-    number = _number(value)
-    return float(number) if number is not None and number.is_finite() else None
-
-
-def _amount(value: object) -> Decimal | None:
-    """A price; text, zero, negative and not-a-number are no price."""
-    number = _number(value)
-    return number if number is not None and number.is_finite() and number > 0 else None
-
-
-def _text(value: object) -> str | None:
-    if isinstance(value, list):
-        return ", ".join(text for item in value if (text := _text(item))) or None
-    if isinstance(value, str):
-        return value.strip() or None
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found is not None and found.tzinfo is None else found
-
-
-def _object(value: object) -> object:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[object]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _lenient(read: Callable[[object], object]) -> BeforeValidator:
-    return BeforeValidator(read)
-
-
-Whole = Annotated[int | None, _lenient(_whole)]
-Size = Annotated[float | None, _lenient(_size)]
-Amount = Annotated[Decimal | None, _lenient(_amount)]
-Text = Annotated[str | None, _lenient(_text)]
-Flag = Annotated[bool | None, _lenient(_flag)]
-Time = Annotated[datetime | None, _lenient(_time)]
-
-
-class Wire(BaseModel):
-    """What the service sent, as far as it can be read."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+from ...core.lenient import OBJECT, OBJECTS, Amount, Flag, Size, Text, Time, Whole, Wire
 
 
 class Price(Wire):
@@ -122,14 +42,14 @@ class Sku(Wire):
     sku_type: Text = None
     is_active: Flag = None
     is_inventory_available: Flag = None
-    plans: Annotated[tuple[Price, ...], _lenient(_objects)] = ()
+    plans: Annotated[tuple[Price, ...], OBJECTS] = ()
 
 
 class SkuDetails(Wire):
     """Node type and price of a cluster."""
 
-    specs: Annotated[Sku, _lenient(_object)] = Sku()
-    plan: Annotated[Price, _lenient(_object)] = Price()
+    specs: Annotated[Sku, OBJECT] = Sku()
+    plan: Annotated[Price, OBJECT] = Price()
 
 
 class ImageVersion(Wire):
@@ -155,7 +75,7 @@ class Image(Wire):
     name: Text = None
     slug_name: Text = None
     framework: Text = None
-    versions: Annotated[tuple[ImageVersion, ...], _lenient(_objects)] = ()
+    versions: Annotated[tuple[ImageVersion, ...], OBJECTS] = ()
 
 
 class SshKey(Wire):
@@ -171,7 +91,7 @@ class Thing(Wire):
     """A security group, file system, dataset or project: something with an id and a name."""
 
     id: Whole = None
-    project_id: Annotated[int | None, _lenient(lambda value: _whole(value))] = None
+    project_id: Whole = None
     name: Text = None
     description: Text = None
     status: Text = None
@@ -201,9 +121,9 @@ class Cluster(Wire):
     status: Text = None
     created_at: Time = None
     no_of_nodes: Whole = None
-    sku_details: Annotated[SkuDetails, _lenient(_object)] = SkuDetails()
-    image_version: Annotated[ImageVersion, _lenient(_object)] = ImageVersion()
+    sku_details: Annotated[SkuDetails, OBJECT] = SkuDetails()
+    image_version: Annotated[ImageVersion, OBJECT] = ImageVersion()
     ssh_public_ip: Text = None
-    ssh_keys: Annotated[tuple[SshKey, ...], _lenient(_objects)] = ()
-    worker_nodes: Annotated[tuple[dict[str, Any], ...], _lenient(_objects)] = ()
-    reserve_ip: Annotated[tuple[dict[str, Any], ...], _lenient(_objects)] = ()
+    ssh_keys: Annotated[tuple[SshKey, ...], OBJECTS] = ()
+    worker_nodes: Annotated[tuple[dict[str, Any], ...], OBJECTS] = ()
+    reserve_ip: Annotated[tuple[dict[str, Any], ...], OBJECTS] = ()

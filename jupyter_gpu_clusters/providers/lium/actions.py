@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from ...core.errors import GpuClustersError, Problem, ProviderError
+from ...core.findings import Findings
 from ...core.models import Cluster, Node, utc_now
 from ...core.provider import Action
 from .client import Client
-from .resolve import Findings
 from .spec import (
     Feedback,
     InstallJupyter,

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from ...core.choices import Choice, LookUp
-from ...core.errors import GpuClustersError, NotFoundError, Problem, ProviderError, SpecError
+from ...core.errors import GpuClustersError, NotFoundError, Problem, ProviderError
+from ...core.findings import Findings
 from ...core.http import LostAnswerError
 from ...core.models import (
     AccountStatus,
@@ -49,7 +50,7 @@ from .actions import ACTIONS, Deed, carry_out, confirm_of, end_of, targets
 from .choices import LOOK_UPS, Choices, key_choice
 from .client import Client
 from .convert import CURRENCY, cluster_id_of, cluster_of, fabric_offer, groups_of, host_offer, pod_of
-from .resolve import Findings, Rent, resolve, shown
+from .resolve import Rent, resolve, shown
 from .spec import LiumSpec, ScheduleRemoval, SwitchTemplate
 from .wire import Pod
 
@@ -174,9 +175,7 @@ class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsS
             )
         rent = await resolve(spec, connection.client, findings)
         await _check_balance(connection.client, rent, pods, findings)
-        if findings.problems:
-            text = "The cluster cannot be rented like this."
-            raise SpecError(text, problems=findings.problems, provider=self.name)
+        findings.refuse("The cluster cannot be rented like this.", self.name)
         ended = [] if spec.termination_hours is not None else [_NO_END]
         request = {"executor_uuids": rent.executor_ids, **shown(rent.fields)}
         return Plan(
@@ -322,9 +321,7 @@ class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsS
             values = {"at": end_of(spec, findings)}
         if isinstance(spec, SwitchTemplate):
             values = {"template_id": await _template_id(spec, client, findings)}
-        if findings.problems:
-            text = f"{action} cannot be done like this."
-            raise SpecError(text, problems=findings.problems, provider=self.name)
+        findings.refuse(f"{action} cannot be done like this.", self.name)
         told = {key: value.isoformat() if key == "at" else value for key, value in values.items()}
         return Plan(
             verb=Verb.ACT,

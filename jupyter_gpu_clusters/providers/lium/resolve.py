@@ -5,13 +5,13 @@ Every fault is collected. A list that cannot be read makes no plan impossible wh
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import SecretStr
 
-from ...core.errors import AuthError, GpuClustersError, Problem
+from ...core.findings import Findings, named
 from ...core.models import Money
 from ...core.nearest import did_you_mean
 from .client import Client
@@ -19,38 +19,12 @@ from .convert import CURRENCY, cheapest_first, price_of
 from .spec import LiumSpec
 from .wire import Executor, Fabric, Template
 
-T = TypeVar("T")
 CLUSTER_IMAGE = "daturaai/lium-cluster"
-_MOST_NAMED = 8
 _SENT_AS_IT_IS = (
     "backup_log_id", "restore_path", "skip_add_agent_ssh_key", "termination_hours", "initial_port_count",
     "enable_jupyter", "enable_volume_encryption", "enable_backups", "ncu_profiling",
 )  # fmt: skip
 _SINGLE_ONLY = ("gpu_count", "dockerfile_content", "build_context_sha256")
-
-
-@dataclass
-class Findings:
-    """What was wrong, and what could not be checked."""
-
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def wrong(self, name: str, text: str) -> None:
-        """Note a fault of a field."""
-        self.problems.append(Problem(name, text))
-
-    async def unless_silent(self, what: str, call: Callable[[], Awaitable[T]]) -> T | None:
-        """What a look-up answers; one that fails is ``None`` and a warning. A refused key ends everything."""
-        try:
-            return await call()
-        except AuthError as exc:
-            if exc.status != 403:
-                raise
-            self.warnings.append(f"The {what} could not be read: {exc.message}")
-        except GpuClustersError as exc:
-            self.warnings.append(f"The {what} could not be read: {exc.message}")
-        return None
 
 
 @dataclass
@@ -159,7 +133,7 @@ def _fabrics(spec: LiumSpec, fabrics: Sequence[Fabric], findings: Findings) -> l
         fitting = exact or begun
         if not exact and len(begun) != 1:
             text = "is the beginning of several" if begun else "is none that has free nodes"
-            findings.wrong("fabric", f"{spec.fabric!r} {text}.{_named(one.fabric_id for one in begun or fabrics)}")
+            findings.wrong("fabric", f"{spec.fabric!r} {text}.{named(one.fabric_id for one in begun or fabrics)}")
             return []
     return fitting
 
@@ -175,7 +149,7 @@ def _cheapest_on_one(spec: LiumSpec, count: int, fabrics: Sequence[Fabric], find
     if not sets and fabrics:
         free = [f"{len(one.nodes)} x {one.nodes[0].machine_name if one.nodes else '?'}" for one in fabrics]
         findings.wrong(
-            "nodes", f"no fabric has {count} free nodes{f' with {spec.gpu}' if spec.gpu else ''}.{_named(free)}"
+            "nodes", f"no fabric has {count} free nodes{f' with {spec.gpu}' if spec.gpu else ''}.{named(free)}"
         )
     return min(sets, key=_rank, default=[])
 
@@ -202,7 +176,7 @@ async def _one_node(spec: LiumSpec, client: Client, findings: Findings) -> tuple
     chosen = cheapest_first(fitting)[:1]
     if not chosen:
         names = sorted({one.machine_name or "" for one in executors})
-        findings.wrong("gpu", f"no free node fits{f' {spec.gpu!r}' if spec.gpu else ''}.{_named(names)}")
+        findings.wrong("gpu", f"no free node fits{f' {spec.gpu!r}' if spec.gpu else ''}.{named(names)}")
     return [one.id or "" for one in chosen], chosen
 
 
@@ -243,7 +217,7 @@ async def _template(spec: LiumSpec, count: int, client: Client, findings: Findin
     found = newest_first(one for one in templates if spec.template in (one.id, one.name))
     if not found:
         names = [one.name or one.id or "" for one in templates]
-        findings.wrong("template", f"there is no {spec.template!r}.{did_you_mean(spec.template, names)}{_named(names)}")
+        findings.wrong("template", f"there is no {spec.template!r}.{did_you_mean(spec.template, names)}{named(names)}")
         return None
     if count > 1 and not (found[0].docker_image or "").startswith(CLUSTER_IMAGE):
         findings.wrong(
@@ -282,7 +256,7 @@ async def _keys(spec: LiumSpec, client: Client, findings: Findings) -> list[str]
             if kept is None:
                 findings.wrong("ssh_keys", f"{name!r} cannot be looked up now; write user_public_key instead.")
             elif known.get(name) is None:
-                findings.wrong("ssh_keys", f"there is no {name!r}.{did_you_mean(name, known)}{_named(known)}")
+                findings.wrong("ssh_keys", f"there is no {name!r}.{did_you_mean(name, known)}{named(known)}")
             else:
                 keys.append(known[name] or "")
     if spec.ssh_keys is None and spec.user_public_key is None:
@@ -298,7 +272,7 @@ async def _volume(spec: LiumSpec, count: int, client: Client, findings: Findings
     volumes = await findings.unless_silent("volumes", client.list_volumes)
     known = {one.name or "": one.id for one in volumes or ()}
     if spec.volume not in known:
-        findings.wrong("volume", f"there is no {spec.volume!r}.{did_you_mean(spec.volume, known)}{_named(known)}")
+        findings.wrong("volume", f"there is no {spec.volume!r}.{did_you_mean(spec.volume, known)}{named(known)}")
         return None
     if spec.volume_id is not None and known[spec.volume] != spec.volume_id:
         findings.wrong("volume", f"{spec.volume!r} is another than volume_id; leave one out.")
@@ -316,9 +290,3 @@ def shown(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _short(key: str) -> str:
     kind, _, rest = key.partition(" ")
     return f"{kind} …{rest.split(' ')[0][-8:]}"
-
-
-def _named(names: Iterable[object]) -> str:
-    known = [str(name) for name in names if name]
-    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-    return f" There is: {', '.join(known[:_MOST_NAMED])}{more}." if known else ""
