@@ -7,23 +7,40 @@ from typing import Any
 from jupyter_server.extension.application import ExtensionApp
 
 from .clusters import ClusterHandler
+from .details import ClusterDetailsHandler, ClusterKindsHandler, WorkloadDetailsHandler, WorkloadKindsHandler
 from .events import Bus
+from .forms import AccountFormHandler, ActionsHandler, ChoicesHandler, ClusterFormHandler
 from .handler import GpuClustersHandler, Parts
 from .health import HealthHandler
 from .owner import ServiceOwner
+from .planning import PlansHandler, SendHandler
+from .plans import Plans
 from .state import StateHandler
 from .watcher import Watcher
-from .workloads import CancelHandler, LogsHandler
+from .workloads import CancelHandler, LogsHandler, ResumeHandler, SuspendHandler
 
+_ACCOUNT = r"/gpu-clusters/accounts/([^/]+)"
 _CLUSTER = r"/gpu-clusters/clusters/([^/]+)/([^/]+)"
 _WORKLOAD = r"/gpu-clusters/workloads/([^/]+)/([^/]+)/([^/]+)"
 
 ROUTES: tuple[tuple[str, type[GpuClustersHandler]], ...] = (
     (r"/gpu-clusters/health", HealthHandler),
     (r"/gpu-clusters/state", StateHandler),
+    (_ACCOUNT + "/form", AccountFormHandler),
+    (_ACCOUNT + "/choices", ChoicesHandler),
+    (r"/gpu-clusters/plans", PlansHandler),
+    (r"/gpu-clusters/plans/([^/]+)/send", SendHandler),
     (_CLUSTER, ClusterHandler),
+    (_CLUSTER + "/form", ClusterFormHandler),
+    (_CLUSTER + "/actions", ActionsHandler),
+    (_CLUSTER + "/details", ClusterKindsHandler),
+    (_CLUSTER + "/details/([^/]+)", ClusterDetailsHandler),
     (_WORKLOAD + "/cancel", CancelHandler),
+    (_WORKLOAD + "/suspend", SuspendHandler),
+    (_WORKLOAD + "/resume", ResumeHandler),
     (_WORKLOAD + "/logs", LogsHandler),
+    (_WORKLOAD + "/details", WorkloadKindsHandler),
+    (_WORKLOAD + "/details/([^/]+)", WorkloadDetailsHandler),
 )
 
 
@@ -39,7 +56,7 @@ class GpuClustersApp(ExtensionApp):
         assert server is not None
         assert server.event_logger is not None
         bus = Bus(server.event_logger)
-        parts = self._parts = Parts(ServiceOwner(), bus, Watcher(bus, server.log))
+        parts = self._parts = Parts(ServiceOwner(), bus, Watcher(bus, server.log), Plans())
         server.io_loop.add_callback(parts.watcher.start)
         routes: list[tuple[Any, ...]] = [(path, handler, {"parts": parts}) for path, handler in ROUTES]
         self.handlers.extend(routes)

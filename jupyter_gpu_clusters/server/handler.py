@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -15,6 +16,7 @@ from ..core.service import Service
 from .events import Bus
 from .http_errors import body_of, headers_of, status_of, where_it_failed
 from .owner import ServiceOwner
+from .plans import Plans
 from .watcher import Watcher
 
 AUTH_RESOURCE = "gpu_clusters"
@@ -27,6 +29,7 @@ class Parts:
     owner: ServiceOwner
     bus: Bus
     watcher: Watcher
+    plans: Plans
 
 
 class GpuClustersHandler(APIHandler):
@@ -81,3 +84,21 @@ class GpuClustersHandler(APIHandler):
             )
         else:
             super().log_exception(typ, value, tb)
+
+
+class LookingHandler(GpuClustersHandler):
+    """A handler that only reads, so that its work ends with the wish for an answer."""
+
+    _looking: asyncio.Task[Mapping[str, Any]] | None = None
+
+    async def answer_look(self, look: Coroutine[Any, Any, Mapping[str, Any]]) -> None:
+        """Answer with what `look` returns, unless the connection is closed meanwhile."""
+        self._looking = asyncio.create_task(look)
+        await asyncio.wait([self._looking])
+        if not self._looking.cancelled():
+            self.answer(self._looking.result())
+
+    def on_connection_close(self) -> None:
+        """Nobody reads the answer any more: end the look."""
+        if self._looking is not None:
+            self._looking.cancel()

@@ -1,14 +1,11 @@
-"""``POST workloads/{account}/{cluster_id}/{workload_id}/cancel`` and ``GET .../logs``."""
+"""``POST workloads/{account}/{cluster_id}/{workload_id}/cancel``, ``suspend``, ``resume``, and ``GET .../logs``."""
 
 from __future__ import annotations
-
-import asyncio
-from typing import Any
 
 from jupyter_server.auth.decorator import authorized
 from tornado.web import authenticated
 
-from .handler import GpuClustersHandler
+from .handler import GpuClustersHandler, LookingHandler
 from .logs import read_logs
 from .requests import LogQuery, NoBody, parse_body, parse_query
 from .state import named_body, workload_in
@@ -27,10 +24,34 @@ class CancelHandler(GpuClustersHandler):
         self.answer({"workload": named_body(report.workload), "left_over": list(report.left_over)})
 
 
-class LogsHandler(GpuClustersHandler):
-    """The output of one workload's ranks, one look at a time."""
+class SuspendHandler(GpuClustersHandler):
+    """The rest of one workload."""
 
-    _looking: asyncio.Task[dict[str, Any]] | None = None
+    @authenticated
+    @authorized
+    async def post(self, account: str, cluster_id: str, workload_id: str) -> None:
+        """Let the workload give back what it holds; it can go on later."""
+        parse_body(NoBody, self.request.body)
+        service = await self.service()
+        rested = await service.suspend(workload_in(await service.state(), account, cluster_id, workload_id))
+        self.answer({"workload": named_body(rested)})
+
+
+class ResumeHandler(GpuClustersHandler):
+    """The end of that rest."""
+
+    @authenticated
+    @authorized
+    async def post(self, account: str, cluster_id: str, workload_id: str) -> None:
+        """Let a resting workload go on."""
+        parse_body(NoBody, self.request.body)
+        service = await self.service()
+        resumed = await service.resume(workload_in(await service.state(), account, cluster_id, workload_id))
+        self.answer({"workload": named_body(resumed)})
+
+
+class LogsHandler(LookingHandler):
+    """The output of one workload's ranks, one look at a time."""
 
     @authenticated
     @authorized
@@ -40,12 +61,4 @@ class LogsHandler(GpuClustersHandler):
         service = await self.service()
         self.parts.watcher.look(service)
         workload = workload_in(await service.state(), account, cluster_id, workload_id)
-        self._looking = asyncio.create_task(read_logs(service, workload, query))
-        await asyncio.wait([self._looking])
-        if not self._looking.cancelled():
-            self.answer(self._looking.result())
-
-    def on_connection_close(self) -> None:
-        """Nobody reads the answer any more: end the look."""
-        if self._looking is not None:
-            self._looking.cancel()
+        await self.answer_look(read_logs(service, workload, query))

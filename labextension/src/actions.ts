@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { asApiError, IApi, ICluster, IDeleted, IWorkload } from './api';
+import { asApiError, IApi, ICluster, IDeleted, IWorkload, linesOf } from './api';
 import { IDialogs } from './dialogs';
 import { hasEnded } from './format';
 import { IClustersModel, IView } from './tokens';
@@ -64,6 +64,23 @@ export class Actions implements IDisposable {
     });
   }
 
+  /** Ask, then suspend; does nothing while something is being asked or done about the same. */
+  suspend(workload: IWorkload): Promise<void> {
+    const { api, dialogs } = this._options;
+    return this._once(workloadKey(workload), async () => {
+      if (await dialogs.confirmSuspend(workload)) {
+        await api.suspend(workload);
+      }
+    });
+  }
+
+  /** Let a resting workload go on. */
+  resume(workload: IWorkload): Promise<void> {
+    return this._once(workloadKey(workload), async () => {
+      await this._options.api.resume(workload);
+    });
+  }
+
   dispose(): void {
     if (!this._isDisposed) {
       this._isDisposed = true;
@@ -100,7 +117,7 @@ export class Actions implements IDisposable {
       error.code === 'outcome_unknown' || error.status === 0
         ? trans.__('It is not known whether that happened')
         : trans.__('That did not work');
-    await dialogs.tell(title, [...error.message.split('\n'), ...(error.hint ? [error.hint] : [])]);
+    await dialogs.tell(title, linesOf(error));
   }
 
   private _setBusy(key: string, isBusy: boolean): void {

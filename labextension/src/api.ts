@@ -4,8 +4,34 @@
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
 
-/** Version of the answers below; the server part says in `health` which one it speaks. */
+import {
+  IWorkload,
+  IState,
+  IHealth,
+  IDeleted,
+  ICancelled,
+  LogOffsets,
+  ILogs,
+  ClusterRef,
+  WorkloadRef
+} from './answers';
+import {
+  IActions,
+  IAgreement,
+  IChoices,
+  IDetails,
+  IForm,
+  IPlanned,
+  ISent,
+  Thing,
+  Wish
+} from './forms/answers';
+
+export * from './answers';
+
+/** Version of the answers; the server part says in `health` which one it speaks. */
 export const SCHEMA_VERSION = 1;
 
 /** Schema of our events on Jupyter's event bus. */
@@ -18,149 +44,17 @@ const ROOT = 'gpu-clusters';
 const READ_TIMEOUT_MS = 30_000;
 const WRITE_TIMEOUT_MS = 120_000;
 
+/** The code of requests that were ended by their own caller. */
+export const ABORTED = 'aborted';
+
 /** Timers must not keep an idle server alive. */
 const NOT_A_USER = { no_track_activity: '1' };
 
-export type ClusterPhase =
-  | 'creating'
-  | 'running'
-  | 'degraded'
-  | 'stopping'
-  | 'stopped'
-  | 'deleting'
-  | 'deleted'
-  | 'failed'
-  | 'unknown';
-
-export type WorkloadPhase =
-  'pending' | 'running' | 'stopping' | 'stopped' | 'succeeded' | 'failed' | 'cancelled' | 'unknown';
-
-/** An amount; decimal digits as text, so that none is lost. */
-export interface IMoney {
-  amount: string;
-  currency: string;
-}
-
-export interface IFailure {
-  message: string;
-  hint: string | null;
-  code: string;
-}
-
-export interface IAccount {
-  account: string;
-  provider: string;
-  title: string;
-  can: string[];
-  why_not: Record<string, string>;
-  observed_at: string | null;
-  age_s: number | null;
-  is_complete: boolean;
-  not_seen: string[];
-  error: IFailure | null;
-}
-
-export interface ICluster {
-  provider: string;
-  account: string;
-  cluster_id: string;
-  name: string;
-  full_name: string;
-  phase: ClusterPhase;
-  provider_state: string | null;
-  node_count: number;
-  gpu_type: string | null;
-  gpus_per_node: number;
-  price_per_hour: IMoney | null;
-  is_free: boolean;
-  billing: 'yes' | 'no' | 'unknown';
-  region: string | null;
-  created_at: string | null;
-  ends_at: string | null;
-  created_here: boolean;
-  reason: string | null;
-}
-
-export interface IWorkload {
-  provider: string;
-  account: string;
-  cluster_id: string;
-  cluster_name: string;
-  workload_id: string;
-  name: string;
-  full_name: string;
-  phase: WorkloadPhase;
-  provider_state: string | null;
-  command: string[];
-  nodes: number;
-  procs_per_node: number | null;
-  submitted_at: string | null;
-  started_at: string | null;
-  finished_at: string | null;
-  exit_code: number | null;
-  first_failed_rank: number | null;
-  reason: string | null;
-}
-
-/** A write that was started and whose outcome nobody knows yet. */
-export interface IOrder {
-  order_id: string;
-  verb: string;
-  account: string;
-  name: string;
-  state: 'open' | 'not_seen';
-  note: string | null;
-  created_at: string;
-}
-
-export interface IState {
-  stream: string;
-  seq: number;
-  now: string;
-  accounts: IAccount[];
-  clusters: ICluster[];
-  workloads: IWorkload[];
-  orders: IOrder[];
-  /** What everybody should know, for example that a damaged journal was set aside. */
-  notices: string[];
-}
-
-export interface IHealth {
-  version: string;
-  schema_version: number;
-}
-
-export interface IDeleted {
-  cluster: ICluster;
-  is_gone: boolean;
-  note: string | null;
-}
-
-export interface ICancelled {
-  workload: IWorkload;
-  left_over: string[];
-}
-
-export interface ILogChunk {
-  rank: number;
-  offset: number;
-  end: number;
+/** One thing that is wrong with one field of what was sent; `field` is a dotted path, or empty. */
+export interface IProblem {
+  field: string;
   text: string;
 }
-
-/** Rank (as text, since JSON has no other keys) to the byte to go on from. */
-export type LogOffsets = Record<string, number>;
-
-export interface ILogs {
-  chunks: ILogChunk[];
-  offsets: LogOffsets;
-  has_more: boolean;
-  phase: WorkloadPhase;
-  is_final: boolean;
-}
-
-export type ClusterRef = Pick<ICluster, 'account' | 'cluster_id'>;
-export type WorkloadRef = Pick<IWorkload, 'account' | 'cluster_id' | 'workload_id'>;
 
 /** A "no" from the server, or no usable answer at all (`status` 0). */
 export class ApiError extends Error {
@@ -168,11 +62,18 @@ export class ApiError extends Error {
     message: string,
     readonly status: number,
     readonly code = 'transport',
-    readonly hint: string | null = null
+    readonly hint: string | null = null,
+    readonly problems: readonly IProblem[] = []
   ) {
     super(message);
     this.name = 'ApiError';
   }
+}
+
+/** An error as a person reads it: what happened, the single problems, what to do next. */
+export function linesOf({ message, problems, hint }: ApiError): string[] {
+  const listed = problems.map(({ field, text }) => (field ? `${field}: ${text}` : text));
+  return [message, ...listed, ...(hint ? [hint] : [])];
 }
 
 /** Whatever was thrown, as an {@link ApiError}. */
@@ -191,6 +92,26 @@ export interface IApi {
   cancelWorkload(workload: WorkloadRef): Promise<ICancelled>;
   /** What follows `offsets`; for `null` the last {@link TAIL_LINES} lines of every rank. */
   logs(workload: WorkloadRef, offsets: LogOffsets | null): Promise<ILogs>;
+  suspend(workload: WorkloadRef): Promise<{ workload: IWorkload }>;
+  resume(workload: WorkloadRef): Promise<{ workload: IWorkload }>;
+  /** What can be asked for in a new cluster. */
+  accountForm(account: string): Promise<IForm>;
+  /** What can be asked for in a workload on this cluster. */
+  clusterForm(cluster: ClusterRef): Promise<IForm>;
+  actions(cluster: ClusterRef): Promise<IActions>;
+  choices(
+    account: string,
+    lookUp: string,
+    given: ReadonlyJSONObject,
+    signal: AbortSignal
+  ): Promise<IChoices>;
+  /** What would happen; never spends. */
+  plan(wish: Wish, signal: AbortSignal): Promise<IPlanned>;
+  /** Send a plan; the server sends it once, however often it is asked to. */
+  send(planId: string, agreement: IAgreement): Promise<ISent>;
+  /** Kind to title of the provider's own tables about a cluster or workload. */
+  detailKinds(thing: Thing): Promise<{ kinds: Record<string, string> }>;
+  details(thing: Thing, kind: string, signal: AbortSignal): Promise<IDetails>;
 }
 
 export class Api implements IApi {
@@ -199,19 +120,15 @@ export class Api implements IApi {
   }
 
   health(): Promise<IHealth> {
-    return this._request('GET', ['health'], NOT_A_USER) as Promise<IHealth>;
+    return this._request('GET', ['health'], { query: NOT_A_USER }) as Promise<IHealth>;
   }
 
   state(): Promise<IState> {
-    return this._request('GET', ['state'], NOT_A_USER) as Promise<IState>;
+    return this._request('GET', ['state'], { query: NOT_A_USER }) as Promise<IState>;
   }
 
   deleteCluster(cluster: ClusterRef): Promise<IDeleted> {
-    return this._request('DELETE', [
-      'clusters',
-      cluster.account,
-      cluster.cluster_id
-    ]) as Promise<IDeleted>;
+    return this._request('DELETE', clusterPath(cluster)) as Promise<IDeleted>;
   }
 
   cancelWorkload(workload: WorkloadRef): Promise<ICancelled> {
@@ -223,43 +140,125 @@ export class Api implements IApi {
       ? { offsets: JSON.stringify(offsets) }
       : { tail: String(TAIL_LINES) };
     return this._request('GET', [...workloadPath(workload), 'logs'], {
-      ...start,
-      ...NOT_A_USER
+      query: { ...start, ...NOT_A_USER }
     }) as Promise<ILogs>;
+  }
+
+  suspend(workload: WorkloadRef): Promise<{ workload: IWorkload }> {
+    return this._request('POST', [...workloadPath(workload), 'suspend']) as Promise<{
+      workload: IWorkload;
+    }>;
+  }
+
+  resume(workload: WorkloadRef): Promise<{ workload: IWorkload }> {
+    return this._request('POST', [...workloadPath(workload), 'resume']) as Promise<{
+      workload: IWorkload;
+    }>;
+  }
+
+  accountForm(account: string): Promise<IForm> {
+    return this._request('GET', ['accounts', account, 'form']) as Promise<IForm>;
+  }
+
+  clusterForm(cluster: ClusterRef): Promise<IForm> {
+    return this._request('GET', [...clusterPath(cluster), 'form']) as Promise<IForm>;
+  }
+
+  actions(cluster: ClusterRef): Promise<IActions> {
+    return this._request('GET', [...clusterPath(cluster), 'actions'], {
+      query: NOT_A_USER
+    }) as Promise<IActions>;
+  }
+
+  choices(
+    account: string,
+    lookUp: string,
+    given: ReadonlyJSONObject,
+    signal: AbortSignal
+  ): Promise<IChoices> {
+    const body = { look_up: lookUp, given };
+    return this._request('POST', ['accounts', account, 'choices'], {
+      body,
+      signal
+    }) as Promise<IChoices>;
+  }
+
+  plan(wish: Wish, signal: AbortSignal): Promise<IPlanned> {
+    return this._request('POST', ['plans'], { body: wish, signal }) as Promise<IPlanned>;
+  }
+
+  send(planId: string, agreement: IAgreement): Promise<ISent> {
+    return this._request('POST', ['plans', planId, 'send'], { body: agreement }) as Promise<ISent>;
+  }
+
+  detailKinds(thing: Thing): Promise<{ kinds: Record<string, string> }> {
+    return this._request('GET', [...thingPath(thing), 'details']) as Promise<{
+      kinds: Record<string, string>;
+    }>;
+  }
+
+  details(thing: Thing, kind: string, signal: AbortSignal): Promise<IDetails> {
+    return this._request('GET', [...thingPath(thing), 'details', kind], {
+      signal
+    }) as Promise<IDetails>;
   }
 
   private async _request(
     method: 'GET' | 'POST' | 'DELETE',
     path: string[],
-    query: Record<string, string> = {}
+    { query = {}, body, signal }: IRequestOptions = {}
   ): Promise<unknown> {
     const url =
       URLExt.join(this._settings.baseUrl, ROOT, ...path.map(encodeURIComponent)) +
       URLExt.objectToQueryString(query);
     const limit = method === 'GET' ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS;
-    const body = await withTimeout(limit, async signal => {
-      const response = await ServerConnection.makeRequest(url, { method, signal }, this._settings);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await withTimeout(limit, signal, async combined => {
+      const init = { method, signal: combined, ...content };
+      const response = await ServerConnection.makeRequest(url, init, this._settings);
       return { status: response.status, text: await response.text() };
     });
-    return parseBody(body.status, body.text);
+    return parseBody(answer.status, answer.text);
   }
 
   private readonly _settings: ServerConnection.ISettings;
+}
+
+interface IRequestOptions {
+  query?: Record<string, string>;
+  body?: object;
+  /** Aborts the request when nobody waits for its answer any more. */
+  signal?: AbortSignal;
+}
+
+function clusterPath(cluster: ClusterRef): string[] {
+  return ['clusters', cluster.account, cluster.cluster_id];
 }
 
 function workloadPath(workload: WorkloadRef): string[] {
   return ['workloads', workload.account, workload.cluster_id, workload.workload_id];
 }
 
+function thingPath(thing: Thing): string[] {
+  return 'workload_id' in thing ? workloadPath(thing) : clusterPath(thing);
+}
+
 async function withTimeout<T>(
   limitMs: number,
+  outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>
 ): Promise<T> {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), limitMs);
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, limitMs);
+  outer?.addEventListener('abort', abort);
   try {
+    outer?.throwIfAborted();
     return await work(controller.signal);
   } catch (reason) {
+    if (outer?.aborted) {
+      throw new ApiError('Nobody waits for this any more.', 0, ABORTED);
+    }
     const why = controller.signal.aborted
       ? `no answer within ${limitMs / 1000} s`
       : reason instanceof Error
@@ -268,6 +267,7 @@ async function withTimeout<T>(
     throw new ApiError(`The Jupyter server could not be reached: ${why}`, 0);
   } finally {
     clearTimeout(timer);
+    outer?.removeEventListener('abort', abort);
   }
 }
 
@@ -285,14 +285,13 @@ function parseBody(status: number, text: string): unknown {
     return body;
   }
   const error = (typeof body === 'object' && body !== null ? body : {}) as IErrorBody;
-  const fields = (error.fields ?? []).map(({ field, text: problem }) => `${field}: ${problem}`);
-  const message = [error.message ?? `The Jupyter server answered ${status}.`, ...fields].join('\n');
-  throw new ApiError(message, status, error.code, error.hint);
+  const message = error.message ?? `The Jupyter server answered ${status}.`;
+  throw new ApiError(message, status, error.code, error.hint, error.fields);
 }
 
 interface IErrorBody {
   message?: string;
   code?: string;
   hint?: string | null;
-  fields?: { field: string; text: string }[];
+  fields?: IProblem[];
 }

@@ -5,5 +5,12 @@ export const CommandIds = {
   showLogs: 'gpu-clusters:show-logs',
   copyName: 'gpu-clusters:copy-name',
   cancelWorkload: 'gpu-clusters:cancel-workload',
-  deleteCluster: 'gpu-clusters:delete-cluster'
+  deleteCluster: 'gpu-clusters:delete-cluster',
+  newCluster: 'gpu-clusters:new-cluster',
+  submitWorkload: 'gpu-clusters:submit-workload',
+  scaleCluster: 'gpu-clusters:scale-cluster',
+  act: 'gpu-clusters:act',
+  suspendWorkload: 'gpu-clusters:suspend-workload',
+  resumeWorkload: 'gpu-clusters:resume-workload',
+  showDetails: 'gpu-clusters:show-details'
 } as const;

@@ -4,16 +4,24 @@ import { Clipboard } from '@jupyterlab/apputils';
 import { filterIcon, refreshIcon } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import { ReadonlyJSONObject, ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { Actions } from './actions';
-import { ICluster, IWorkload } from './api';
+import {
+  activeWorkload,
+  Args,
+  argsSchema,
+  clusterOf,
+  isGiven,
+  logTarget,
+  NO_ARGS,
+  textArg,
+  workloadOf
+} from './commandargs';
 import { CommandIds } from './commandids';
 import { ILogTarget } from './logview';
 import { Outline } from './outline';
 import { whyNotEnd } from './text';
 import { IClustersModel } from './tokens';
-import { clusterKey, workloadKey } from './tree';
 
 export interface ICommandContext {
   model: IClustersModel;
@@ -24,8 +32,6 @@ export interface ICommandContext {
   showPanel(): void;
   setShowFinished(value: boolean): void;
 }
-
-type Args = ReadonlyPartialJSONObject;
 
 export function addCommands(commands: CommandRegistry, context: ICommandContext): void {
   addListCommands(commands, context);
@@ -68,7 +74,7 @@ function addListCommands(commands: CommandRegistry, context: ICommandContext): v
 }
 
 function addClusterCommands(commands: CommandRegistry, context: ICommandContext): void {
-  const { actions, outline, trans } = context;
+  const { actions, trans } = context;
   commands.addCommand(CommandIds.deleteCluster, {
     label: trans.__('Delete Cluster…'),
     describedBy: {
@@ -79,10 +85,7 @@ function addClusterCommands(commands: CommandRegistry, context: ICommandContext)
     },
     isEnabled: args => isGiven(args, 'cluster_id') || isEndable('cluster', context),
     execute: async args => {
-      const row = outline.active;
-      const cluster = isGiven(args, 'cluster_id')
-        ? await findCluster(args, context)
-        : row?.kind === 'cluster' && row.cluster;
+      const cluster = await clusterOf(args, context);
       if (cluster) {
         await actions.deleteCluster(cluster);
       }
@@ -97,16 +100,12 @@ function addWorkloadCommands(commands: CommandRegistry, context: ICommandContext
     cluster_id: trans.__("The provider's id of the cluster"),
     workload_id: trans.__("The provider's id of the workload")
   });
-  const activeWorkload = () =>
-    outline.active?.kind === 'workload' ? outline.active.workload : null;
   commands.addCommand(CommandIds.cancelWorkload, {
     label: trans.__('Cancel Workload…'),
     describedBy: { args: schema },
     isEnabled: args => isGiven(args, 'workload_id') || isEndable('workload', context),
     execute: async args => {
-      const workload = isGiven(args, 'workload_id')
-        ? await findWorkload(args, context)
-        : activeWorkload();
+      const workload = await workloadOf(args, context);
       if (workload) {
         await actions.cancelWorkload(workload);
       }
@@ -115,9 +114,9 @@ function addWorkloadCommands(commands: CommandRegistry, context: ICommandContext
   commands.addCommand(CommandIds.showLogs, {
     label: trans.__('Show Log'),
     describedBy: { args: schema },
-    isEnabled: args => isGiven(args, 'workload_id') || activeWorkload() !== null,
+    isEnabled: args => isGiven(args, 'workload_id') || activeWorkload(outline) !== null,
     execute: args => {
-      const target = isGiven(args, 'workload_id') ? logTarget(args) : activeWorkload();
+      const target = isGiven(args, 'workload_id') ? logTarget(args) : activeWorkload(outline);
       if (target) {
         context.openLog(target);
       }
@@ -128,15 +127,6 @@ function addWorkloadCommands(commands: CommandRegistry, context: ICommandContext
 function isEndable(kind: 'cluster' | 'workload', { outline, trans }: ICommandContext): boolean {
   const row = outline.active;
   return row?.kind === kind && whyNotEnd(row, trans) === null;
-}
-
-function isGiven(args: Args, name: string): boolean {
-  return typeof args[name] === 'string';
-}
-
-function textArg(args: Args, name: string): string {
-  const value = args[name];
-  return typeof value === 'string' ? value : '';
 }
 
 function nameOf(args: Args, outline: Outline): string | null {
@@ -152,43 +142,4 @@ function nameOf(args: Args, outline: Outline): string | null {
     default:
       return row?.name ?? null;
   }
-}
-
-function logTarget(args: Args): ILogTarget {
-  const ids = {
-    account: textArg(args, 'account'),
-    cluster_id: textArg(args, 'cluster_id'),
-    workload_id: textArg(args, 'workload_id')
-  };
-  return { ...ids, full_name: textArg(args, 'full_name') || ids.workload_id };
-}
-
-async function findCluster(args: Args, { model }: ICommandContext): Promise<ICluster | undefined> {
-  await model.refresh();
-  const key = clusterKey({
-    account: textArg(args, 'account'),
-    cluster_id: textArg(args, 'cluster_id')
-  });
-  return model.view.state?.clusters.find(cluster => clusterKey(cluster) === key);
-}
-
-async function findWorkload(
-  args: Args,
-  { model }: ICommandContext
-): Promise<IWorkload | undefined> {
-  await model.refresh();
-  const key = workloadKey(logTarget(args));
-  return model.view.state?.workloads.find(workload => workloadKey(workload) === key);
-}
-
-const NO_ARGS: ReadonlyJSONObject = { type: 'object', properties: {} };
-
-function argsSchema(descriptions: Record<string, string>): ReadonlyJSONObject {
-  const entries = Object.entries(descriptions);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      entries.map(([name, description]) => [name, { type: 'string', description }])
-    )
-  };
 }

@@ -21,6 +21,7 @@ export interface IDeleteQuestion {
 export interface IDialogs {
   confirmDelete(question: IDeleteQuestion): Promise<boolean>;
   confirmCancel(workload: IWorkload): Promise<boolean>;
+  confirmSuspend(workload: IWorkload): Promise<boolean>;
   tell(title: string, lines: readonly string[]): Promise<void>;
 }
 
@@ -47,6 +48,19 @@ export class Dialogs implements IDialogs {
         {trans.__('The cluster and its cost go on.')}
       </p>,
       { keep: trans.__('Keep running'), go: trans.__('Cancel workload') }
+    );
+  }
+
+  confirmSuspend(workload: IWorkload): Promise<boolean> {
+    const trans = this._trans;
+    return this._confirm(
+      trans.__('Suspend workload “%1”?', workload.full_name),
+      <p>
+        {trans.__(
+          'Its processes end and give back what they hold. It can be resumed and then starts anew.'
+        )}
+      </p>,
+      { keep: trans.__('Keep running'), go: trans.__('Suspend') }
     );
   }
 

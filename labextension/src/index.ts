@@ -2,20 +2,27 @@
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
 
 import { Actions } from './actions';
+import { ActionMenus } from './actionsmenu';
 import { Api } from './api';
 import { CommandIds } from './commandids';
 import { addCommands } from './commands';
+import { DetailsOpener } from './details';
 import { Dialogs } from './dialogs';
+import { addFormCommands } from './formcommands';
+import { FormOpener } from './forms/opener';
 import { IItemHandlers } from './item';
 import { LogOpener } from './logs';
 import { ClustersModel } from './model';
 import { Outline } from './outline';
 import { ClustersPanel } from './panel';
 import { IClustersModel } from './tokens';
+import { clusterKey, workloadKey } from './tree';
 
 const TRANSLATION_DOMAIN = 'jupyter_gpu_clusters';
 const SETTINGS_ID = 'jupyter-gpu-clusters:plugin';
@@ -34,12 +41,29 @@ const modelPlugin: JupyterFrontEndPlugin<IClustersModel> = {
 
 const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   id: SETTINGS_ID,
-  description: 'GPU clusters and their workloads in the sidebar, with logs, cancel and delete.',
+  description:
+    'GPU clusters and their workloads in the sidebar, with forms, logs, cancel and delete.',
   autoStart: true,
   requires: [IClustersModel],
-  optional: [ITranslator, ILayoutRestorer, ICommandPalette, ISettingRegistry],
+  optional: [
+    ITranslator,
+    ILayoutRestorer,
+    ICommandPalette,
+    ISettingRegistry,
+    INotebookTracker,
+    ILauncher
+  ],
   activate: activateSidebar
 };
+
+interface ISidebar {
+  app: JupyterFrontEnd;
+  api: Api;
+  model: IClustersModel;
+  outline: Outline;
+  actions: Actions;
+  trans: TranslationBundle;
+}
 
 function activateSidebar(
   app: JupyterFrontEnd,
@@ -47,7 +71,9 @@ function activateSidebar(
   translator: ITranslator | null,
   restorer: ILayoutRestorer | null,
   palette: ICommandPalette | null,
-  settings: ISettingRegistry | null
+  settings: ISettingRegistry | null,
+  notebooks: INotebookTracker | null,
+  launcher: ILauncher | null
 ): void {
   const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
   const api = new Api(app.serviceManager.serverSettings);
@@ -75,7 +101,38 @@ function activateSidebar(
   app.shell.add(panel, 'left', { rank: 300, type: 'GPU Clusters' });
   restorer?.add(panel, panel.id);
   actions.changed.connect(() => app.commands.notifyCommandChanged());
+  addForms({ app, api, model, outline, actions, trans }, panel, notebooks);
   addToPalette(palette, trans);
+  launcher?.add({
+    command: CommandIds.newCluster,
+    args: { isLauncher: true },
+    category: trans.__('Other')
+  });
+}
+
+/** Forms and details, and the commands that open them. */
+function addForms(
+  sidebar: ISidebar,
+  panel: ClustersPanel,
+  notebooks: INotebookTracker | null
+): void {
+  const { app, model } = sidebar;
+  const forms = new FormOpener({
+    ...sidebar,
+    notebooks,
+    show: async ({ cluster, workload }) => {
+      await model.refresh();
+      panel.revealNext(workload ? workloadKey(workload) : cluster ? clusterKey(cluster) : '');
+      app.shell.activateById(panel.id);
+    }
+  });
+  const details = new DetailsOpener(sidebar);
+  addFormCommands(app.commands, {
+    ...sidebar,
+    openForm: target => forms.open(target),
+    openDetails: details.open
+  });
+  new ActionMenus(sidebar);
 }
 
 function handlersFor({ commands }: JupyterFrontEnd, outline: Outline): IItemHandlers {
@@ -97,6 +154,7 @@ function handlersFor({ commands }: JupyterFrontEnd, outline: Outline): IItemHand
         toggle(key);
       }
     },
+    create: () => run(CommandIds.newCluster),
     remove: key => {
       outline.activate(key);
       const isCluster = rowOf(key)?.kind === 'cluster';
@@ -137,7 +195,10 @@ function keepShowFinished(
 function addToPalette(palette: ICommandPalette | null, trans: TranslationBundle): void {
   const category = trans.__('GPU Clusters');
   for (const command of Object.values(CommandIds)) {
-    palette?.addItem({ command, category });
+    // An action needs to be told which one.
+    if (command !== CommandIds.act) {
+      palette?.addItem({ command, category });
+    }
   }
 }
 

@@ -23,11 +23,15 @@ export interface IItemHandlers {
   open(key: string): void;
   /** Delete a cluster, cancel a workload. */
   remove(key: string): void;
+  /** Open the form of a new cluster. */
+  create(): void;
 }
 
 export interface IItemProps extends IRowText {
   rowKey: string;
   kind: Row['kind'];
+  /** Name of the provider, for the context menu. */
+  provider: string;
   name: string;
   level: number;
   position: number;
@@ -59,6 +63,7 @@ export const Item = React.memo(function Item(props: IItemProps): React.ReactElem
       aria-busy={props.isBusy}
       aria-label={props.label}
       data-kind={kind}
+      data-provider={props.provider}
       data-stale={props.isStale || undefined}
       style={{ top: props.top }}
       title={props.tip}

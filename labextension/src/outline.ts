@@ -53,6 +53,16 @@ export class Outline implements IDisposable {
     }
   }
 
+  /** Make a row the active one, unfolding what it is in. */
+  reveal(key: string): void {
+    const parts = key.split('/');
+    parts.slice(1).forEach((_, index) => {
+      this._collapsed.delete(parts.slice(0, index + 1).join('/'));
+    });
+    this._rebuild();
+    this.activate(key);
+  }
+
   setExpanded(key: string, isExpanded: boolean): void {
     if (this._collapsed.has(key) === isExpanded) {
       if (isExpanded) {

@@ -30,6 +30,7 @@ export class ClustersPanel extends SidePanel {
     super({ content: new Panel() });
     const { commands, trans, model } = options;
     this._model = model;
+    this._outline = options.outline;
     this._body = new Body(options);
     this.id = 'jupyter-gpu-clusters-panel';
     this.addClass('jp-GpuClusters');
@@ -40,11 +41,16 @@ export class ClustersPanel extends SidePanel {
     const summary = ReactWidget.create(React.createElement(Summary, { model, trans }));
     summary.addClass('jp-GpuClusters-summary');
     this.toolbar.addItem('summary', summary);
-    for (const id of [CommandIds.toggleFinished, CommandIds.refresh]) {
+    for (const id of [CommandIds.newCluster, CommandIds.toggleFinished, CommandIds.refresh]) {
       this.toolbar.addItem(id, new CommandToolbarButton({ commands, id, label: '' }));
     }
     this.content.addClass('jp-GpuClusters-content');
     this.content.addWidget(this._body);
+  }
+
+  /** Make this row the active one, and give it the focus, when the panel is activated next. */
+  revealNext(key: string): void {
+    this._next = key;
   }
 
   protected override onAfterShow(message: Message): void {
@@ -70,6 +76,11 @@ export class ClustersPanel extends SidePanel {
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
     this.node.querySelector<HTMLElement>('[role=treeitem][tabindex="0"]')?.focus();
+    if (this._next !== null) {
+      // The focus goes with the active row.
+      this._outline.reveal(this._next);
+      this._next = null;
+    }
   }
 
   private _setWatched(isWatched: boolean): void {
@@ -78,6 +89,8 @@ export class ClustersPanel extends SidePanel {
   }
 
   private readonly _model: IClustersModel;
+  private readonly _outline: Outline;
+  private _next: string | null = null;
   private readonly _body: Body;
 }
 

@@ -66,6 +66,33 @@ export function whyNotEnd(row: Row, trans: TranslationBundle): string | null {
   }
 }
 
+/** Whether the provider of a cluster can do something to it now. */
+export function canBeChanged(row: Row | null, ability: string): boolean {
+  return (
+    row?.kind === 'cluster' &&
+    row.cluster.phase !== 'deleting' &&
+    row.cluster.phase !== 'deleted' &&
+    row.account.can.includes(ability)
+  );
+}
+
+export function canSuspend(row: Row | null): boolean {
+  return (
+    row?.kind === 'workload' &&
+    row.account.can.includes('suspend') &&
+    !hasEnded(row.workload.phase) &&
+    row.workload.phase !== 'stopped'
+  );
+}
+
+export function canResume(row: Row | null): boolean {
+  return (
+    row?.kind === 'workload' &&
+    row.account.can.includes('suspend') &&
+    ['stopped', 'stopping', 'unknown'].includes(row.workload.phase)
+  );
+}
+
 function whyUnable(account: IAccount, ability: string, trans: TranslationBundle): string | null {
   return account.can.includes(ability)
     ? null

@@ -1,6 +1,6 @@
 /** What the sidebar shows: notices, the tree, and words where there is nothing to show. */
 
-import { copyIcon, refreshIcon } from '@jupyterlab/ui-components';
+import { addIcon, copyIcon, refreshIcon } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
@@ -63,6 +63,7 @@ function ClustersTree(props: ITimedProps): React.ReactElement {
           key={row.key}
           rowKey={row.key}
           kind={row.kind}
+          provider={row.account.provider}
           name={row.name}
           level={row.level}
           position={row.position}
@@ -177,8 +178,12 @@ function AccountNotice(props: ITimedProps & { account: IAccount }): React.ReactE
   );
 }
 
-/** For somebody who has no cluster yet: the two lines that make one. */
-function HowToStart({ view, trans }: IViewProps & { view: IView }): React.ReactElement | null {
+/** For somebody who has no cluster yet: the form and the two lines that make one. */
+function HowToStart({
+  view,
+  handlers,
+  trans
+}: IViewProps & { view: IView }): React.ReactElement | null {
   const account = view.state?.accounts.find(({ can }) => can.includes('create'));
   if (
     !account ||
@@ -192,7 +197,12 @@ function HowToStart({ view, trans }: IViewProps & { view: IView }): React.ReactE
   ];
   return (
     <div className="jp-GpuClusters-words">
-      <p>{trans.__('No clusters. To make one, run this in a notebook:')}</p>
+      <p>{trans.__('No clusters.')}</p>
+      <button type="button" className="jp-GpuClusters-textButton" onClick={() => handlers.create()}>
+        <addIcon.react tag="span" />
+        {trans.__('New cluster…')}
+      </button>
+      <p>{trans.__('Or run this in a notebook:')}</p>
       <div className="jp-GpuClusters-code">
         <pre>
           {lines.map(line => (

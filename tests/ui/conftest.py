@@ -11,15 +11,25 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from jupyter_gpu_clusters.core import registry
 from jupyter_gpu_clusters.core.service import Service
+from jupyter_gpu_clusters.sandbox import Sandbox
+from tests.contracts.document import document, has_contract
+from tests.contracts.fixtures import Switchboard, switchboard
+from tests.contracts.validate import Checked
+from tests.magics.conftest import SLOWCLOUD, slow_account
 
 from .lab import Lab
+
+__all__ = ["switchboard"]
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -56,15 +66,51 @@ def chromium() -> str:
     return CHROMIUM
 
 
+@dataclass(frozen=True)
+class Server:
+    """A running JupyterLab: where it is, its folders, and the variables that its accounts come from."""
+
+    url: str
+    data: Path
+    config: Path
+    work: Path
+    variables: Mapping[str, str]
+
+
 @pytest.fixture(scope="session")
-def lab_url(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[tuple[str, Path, Path]]:
-    """JupyterLab behind a prefix with percent-encoded characters: its URL, its data folder, its work folder."""
-    root = tmp_path_factory.mktemp("lab")
+def lab_server(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Server]:
+    """JupyterLab behind a prefix with percent-encoded characters, without accounts."""
+    with _running(tmp_path_factory.mktemp("lab"), {}) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def services(switchboard: Switchboard) -> Iterator[Sandbox]:
+    """The simulated services, on a fast clock, every request and answer held to the contracts."""
+    sandbox = Sandbox(speed=20)
+    contracts = {service.prefix: document(name) for name, service in sandbox.services.items() if has_contract(name)}
+    checked = Checked(sandbox.app, contracts)
+    sandbox.url, switchboard.app = switchboard.url, checked
+    yield sandbox
+    assert not checked.violations, "contract broken:\n" + "\n".join(checked.violations)
+
+
+@pytest.fixture(scope="session")
+def services_server(tmp_path_factory: pytest.TempPathFactory, chromium: str, services: Sandbox) -> Iterator[Server]:
+    """JupyterLab of somebody with accounts at the simulated services, and `slow` at the paid sample provider."""
+    root = tmp_path_factory.mktemp("services")
+    variables = {**slow_account(root / "config", root / "books"), **services.variables()}
+    with _running(root, variables) as server:
+        yield server
+
+
+@contextmanager
+def _running(root: Path, variables: Mapping[str, str]) -> Iterator[Server]:
     work = root / "work"
     work.mkdir()
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(SLOWCLOUD)]), **variables}
     for variable, name in FOLDERS.items():
-        (root / name).mkdir()
+        (root / name).mkdir(exist_ok=True)
         env[variable] = str(root / name)
     _silence_news(root / "config")
     port = _free_port()
@@ -73,7 +119,7 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
         server = subprocess.Popen(_command(port, work), env=env, stdout=log, stderr=log, cwd=work)
     try:
         _wait_for(f"{url}api/status?token={TOKEN}", server, root / "server.log")
-        yield url, root / "data", work
+        yield Server(url, root / "data", root / "config", work, variables)
     finally:
         server.terminate()
         server.wait(timeout=30)
@@ -148,22 +194,31 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def lab(lab_url: tuple[str, Path, Path], page: Page, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """JupyterLab, opened and ready, with our sidebar open; this process shares its data folder."""
-    url, data, work = lab_url
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(data))
-    opened = Lab(page, url, TOKEN, work)
+def lab(lab_server: Server, page: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """JupyterLab with our sidebar open; this process shares its folders. All clusters are deleted afterwards."""
+    yield from _opened(lab_server, page, monkeypatch)
+
+
+@pytest.fixture
+def services_lab(services_server: Server, page: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """The same with the accounts of `services_server`."""
+    monkeypatch.syspath_prepend(str(SLOWCLOUD))
+    registry._known.cache_clear()
+    yield from _opened(services_server, page, monkeypatch)
+    registry._known.cache_clear()
+
+
+def _opened(server: Server, page: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    folders = {"JUPYTER_DATA_DIR": str(server.data), "JUPYTER_CONFIG_DIR": str(server.config)}
+    for name, value in {**folders, **server.variables}.items():
+        monkeypatch.setenv(name, value)
+    opened = Lab(page, server.url, TOKEN, server.work)
     opened.open()
-    return opened
-
-
-@pytest.fixture(autouse=True)
-def tidy(lab: Lab) -> Iterator[None]:
-    """No test leaves clusters or processes."""
 
     async def delete_all(service: Service) -> None:
         for cluster in (await service.refresh()).clusters:
-            await service.delete(cluster)
+            if cluster.created_here:
+                await service.delete(cluster)
 
-    yield
-    lab.act(delete_all)
+    yield opened
+    opened.act(delete_all)

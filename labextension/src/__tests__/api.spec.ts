@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Api, ApiError } from '../api';
+import { Api, ApiError, linesOf } from '../api';
 import { TestServer } from './server';
 
 let server: TestServer;
@@ -67,7 +67,9 @@ describe('answers', () => {
       body: { message: 'No.', code: 'conflict', hint: 'Wait.', fields }
     });
     const error = await failure();
-    expect(error.message).toBe('No.\nnodes: must be 1 or more.');
+    expect(error.message).toBe('No.');
+    expect(error.problems).toEqual(fields);
+    expect(linesOf(error)).toEqual(['No.', 'nodes: must be 1 or more.', 'Wait.']);
     expect([error.status, error.code, error.hint]).toEqual([409, 'conflict', 'Wait.']);
   });
 

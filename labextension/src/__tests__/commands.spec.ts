@@ -5,7 +5,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Actions } from '../actions';
 import { CommandIds } from '../commandids';
 import { addCommands } from '../commands';
+import { addFormCommands } from '../formcommands';
 import { Outline } from '../outline';
+import { targetKey } from '../forms/target';
 import { account, cluster, state, ToldModel, view, workload } from './make';
 
 const trans = nullTranslator.load('test');
@@ -23,7 +25,9 @@ beforeEach(() => {
   did = [];
   const actions = {
     deleteCluster: ({ name }: { name: string }) => Promise.resolve(did.push(`delete ${name}`)),
-    cancelWorkload: ({ name }: { name: string }) => Promise.resolve(did.push(`cancel ${name}`))
+    cancelWorkload: ({ name }: { name: string }) => Promise.resolve(did.push(`cancel ${name}`)),
+    suspend: ({ name }: { name: string }) => Promise.resolve(did.push(`suspend ${name}`)),
+    resume: ({ name }: { name: string }) => Promise.resolve(did.push(`resume ${name}`))
   };
   commands = new CommandRegistry();
   addCommands(commands, {
@@ -34,6 +38,17 @@ beforeEach(() => {
     openLog: ({ full_name: name }) => did.push(`log ${name}`),
     showPanel: () => did.push('show'),
     setShowFinished: value => (outline.showFinished = value)
+  });
+  addFormCommands(commands, {
+    model,
+    outline,
+    trans,
+    actions: actions as unknown as Actions,
+    openForm: target => {
+      did.push(`form ${targetKey(target)}`);
+      return Promise.resolve();
+    },
+    openDetails: ({ name }) => did.push(`details ${name}`)
   });
   model.show(view(state({ accounts: [account()], clusters: [demo], workloads: [train, done] })));
 });
@@ -85,5 +100,34 @@ describe('commands', () => {
     await commands.execute(CommandIds.toggleFinished);
     expect(commands.isToggled(CommandIds.toggleFinished)).toBe(true);
     expect(outline.rows.map(({ name }) => name)).toEqual(['local', 'demo', 'train']);
+  });
+
+  it('open forms and details for what the active row is', async () => {
+    go('local');
+    await commands.execute(CommandIds.newCluster, { ofRow: true });
+    go('demo');
+    await commands.execute(CommandIds.submitWorkload);
+    await commands.execute(CommandIds.act, { action: 'restart', title: 'Restart' });
+    await commands.execute(CommandIds.showDetails);
+    go('train');
+    await commands.execute(CommandIds.showDetails);
+    expect(did).toEqual([
+      'form create',
+      'form submit/local/id-demo/',
+      'form act/local/id-demo/restart',
+      'details demo',
+      'details train'
+    ]);
+  });
+
+  it('are off where the provider cannot do it, and where it would make no sense', () => {
+    go('demo');
+    expect(commands.isEnabled(CommandIds.submitWorkload)).toBe(true);
+    expect(commands.isEnabled(CommandIds.scaleCluster)).toBe(false);
+    expect(commands.isEnabled(CommandIds.act, { action: 'restart' })).toBe(false);
+    go('train');
+    expect(commands.isEnabled(CommandIds.suspendWorkload)).toBe(false);
+    expect(commands.isEnabled(CommandIds.resumeWorkload)).toBe(false);
+    expect(commands.isEnabled(CommandIds.submitWorkload)).toBe(false);
   });
 });

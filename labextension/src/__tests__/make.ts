@@ -52,6 +52,7 @@ export function cluster(name: string, change: Partial<ICluster> = {}): ICluster 
     region: null,
     created_at: NOW,
     ends_at: null,
+    login_address: null,
     created_here: true,
     reason: null,
     ...change

@@ -44,7 +44,8 @@ function show(first: IView): void {
     activate: (key: string) => outline.activate(key),
     toggle: (key: string) => outline.setExpanded(key, !outline.active?.isExpanded),
     open: (key: string) => asked.open.push(key),
-    remove: (key: string) => asked.remove.push(key)
+    remove: (key: string) => asked.remove.push(key),
+    create: () => undefined
   };
   const actions = new Actions({ api: {} as IApi, model, dialogs: {} as IDialogs, trans });
   render(<ClustersView isVisible {...{ model, outline, actions, handlers, trans }} />);
