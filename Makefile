@@ -32,8 +32,8 @@ lab: $(VENV)/.lab
 
 test: $(VENV)/.test node_modules/.installed system
 	npm test
-	$(PY) -m pytest
-	$(PY) -m pytest tests/ui
+	$(PY) -m pytest -n auto --dist loadfile
+	$(PY) -m pytest -n auto --dist loadfile tests/ui
 
 check: $(VENV)/.test node_modules/.installed
 	$(BIN)/ruff check .

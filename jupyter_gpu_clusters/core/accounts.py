@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from . import found
@@ -59,6 +60,17 @@ class Accounts:
         if known is None or known.account != account:
             known = self._providers[name] = _class_of(account)(account)
         return known
+
+    def usable(self, names: Sequence[str] = ()) -> tuple[dict[str, Provider], dict[str, SettingsError]]:
+        """The providers of these accounts (all by default), and why some have none (its package is gone)."""
+        providers: dict[str, Provider] = {}
+        broken: dict[str, SettingsError] = {}
+        for name in names or self.names():
+            try:
+                providers[name] = self.provider(name)
+            except SettingsError as exc:
+                broken[name] = exc
+        return providers, broken
 
     def able(self, name: str, base: type[B], ability: str) -> B:
         """The provider of an account as one that has an ability.

@@ -56,6 +56,24 @@ def question(plan: Plan) -> str:
     assert_never(ask)
 
 
+def agreement(plan: Plan) -> str | None:
+    """The sentence to agree to before the plan may be sent; ``None`` when nothing is asked."""
+    ask = what_to_ask(plan)
+    match ask:
+        case Ask.NOTHING:
+            return None
+        case Ask.CONFIRM:
+            return f"I agree. {plan.confirm}"
+        case Ask.PRICE:
+            return f"I agree to pay {plan.price_per_hour} per hour until it is deleted"
+        case Ask.UNKNOWN_PRICE:
+            return "I agree although the price is unknown"
+        case Ask.COMMITMENT:
+            hourly = f" ({plan.price_per_hour} per hour)" if plan.price_per_hour is not None else ""
+            return f"I agree to pay {plan.commitment} in all{hourly}, also if it is deleted early"
+    assert_never(ask)
+
+
 @dataclass(frozen=True, slots=True)
 class Consent:
     """The user's yes to one plan. Made by `consent_to` after a face has asked."""

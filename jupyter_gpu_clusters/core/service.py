@@ -94,7 +94,11 @@ class Service(ClusterVerbs, WorkloadVerbs):
         return await asyncio.gather(*(self._check(name) for name in names or self.account_names()))
 
     async def _check(self, name: str) -> AccountStatus:
-        provider = self._accounts.provider(name)
+        try:
+            provider = self._accounts.provider(name)
+        except SettingsError as exc:
+            kind = self._accounts.account(name).provider
+            return AccountStatus(account=name, provider=kind, is_usable=False, detail=" ".join(exc.lines()))
         status = await provider.check_account()
         if provider.account.is_sandbox:
             return status.model_copy(update={"detail": f"sandbox; {status.detail}"})
@@ -125,12 +129,12 @@ class Service(ClusterVerbs, WorkloadVerbs):
         return await asyncio.gather(*(self._offers_of(name) for name in names or self.account_names()))
 
     async def _offers_of(self, name: str) -> OfferListing:
-        kind = self.provider_class(name)
+        kind = self._accounts.account(name).provider
         try:
             listing = await self._accounts.able(name, ListsOffers, "offers").list_offers()
         except GpuClustersError as exc:
-            return OfferListing(account=name, provider=kind.name, error=failure_of(exc))
-        return OfferListing(account=name, provider=kind.name, offers=listing.items)
+            return OfferListing(account=name, provider=kind, error=failure_of(exc))
+        return OfferListing(account=name, provider=kind, offers=listing.items)
 
     def look_ups(self, account: str) -> Mapping[str, LookUp]:
         """The lists of choices that the account's provider can look up; raises `NotSupportedError`."""
@@ -188,8 +192,8 @@ class Service(ClusterVerbs, WorkloadVerbs):
 
     async def refresh(self, names: Sequence[str] = ()) -> State:
         """Look at the providers of these accounts (all by default) now, then tell what is known."""
-        providers = [self._accounts.provider(name) for name in names or self.account_names()]
-        await asyncio.gather(*(self._look(provider) for provider in providers))
+        providers, _ = self._accounts.usable(names)
+        await asyncio.gather(*(self._look(provider) for provider in providers.values()))
         return await self.state()
 
     async def _look(self, provider: Provider) -> None:

@@ -5,16 +5,26 @@ from __future__ import annotations
 from anyio import to_thread
 
 from .accounts import Accounts
+from .errors import SettingsError
 from .journal import Journal, Look
-from .models import AccountView, Cluster, ClusterPhase, Order, State, Verb, utc_now
+from .models import AccountView, Cluster, ClusterPhase, Failure, Order, State, Verb, utc_now
 from .provider import ABILITIES, Provider, abilities_of
+from .settings import Account
 
 
 async def read_state(journal: Journal, accounts: Accounts) -> State:
     """Everything last known, with the age of each account's list."""
-    providers = {name: accounts.provider(name) for name in accounts.names()}
+    providers, broken = accounts.usable()
     identities = {name: (await provider.identity()).key for name, provider in providers.items()}
-    return await to_thread.run_sync(_assemble, journal, providers, identities)
+    state = await to_thread.run_sync(_assemble, journal, providers, identities)
+    views = {view.account: view for view in state.accounts}
+    views |= {name: _broken_view(accounts.account(name), exc) for name, exc in broken.items()}
+    return state.model_copy(update={"accounts": tuple(views[name] for name in accounts.names() if name in views)})
+
+
+def _broken_view(account: Account, exc: SettingsError) -> AccountView:
+    failure = Failure(message=exc.message, hint=exc.hint, code=exc.code)
+    return AccountView(account=account.name, provider=account.provider, title=account.provider, error=failure)
 
 
 def _assemble(journal: Journal, providers: dict[str, Provider], identities: dict[str, str]) -> State:

@@ -116,16 +116,16 @@ class Watching:
 
     @asynccontextmanager
     async def _running(self, names: Sequence[str]) -> AsyncIterator[None]:
-        for name in names:
+        providers, _ = self._accounts.usable(names)
+        for name, provider in providers.items():
             self._followers[name] = self._followers.get(name, 0) + 1
             if name not in self._tasks or self._tasks[name].done():
-                provider = self._accounts.provider(name)
                 watcher = Watcher(provider, self._journal, self._orders, self._is_watched)
                 self._tasks[name] = asyncio.create_task(watcher.run(), name=f"watch {name}")
         try:
             yield
         finally:
-            for name in names:
+            for name in providers:
                 self._followers[name] -= 1
                 if self._followers[name] == 0:
                     await self._stop(name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any
 
 from jupyter_server.auth.decorator import authorized
 from pydantic import BaseModel, ConfigDict
 from tornado.web import authenticated
 
-from ..core.consent import VALID_FOR_S, Ask, consent_to, question, what_to_ask
+from ..core.consent import VALID_FOR_S, agreement, consent_to, question, what_to_ask
 from ..core.models import Cluster, Plan, Verb
 from ..core.service import Service
 from .handler import GpuClustersHandler, LookingHandler
@@ -45,24 +45,6 @@ async def _plan(service: Service, plans: Plans, wish: Wish) -> Mapping[str, Any]
         "valid_for_s": VALID_FOR_S,
         "cell": await cell_of(service, wish),
     }
-
-
-def agreement(plan: Plan) -> str | None:
-    """The sentence to agree to before the plan may be sent; ``None`` when nothing is asked."""
-    ask = what_to_ask(plan)
-    match ask:
-        case Ask.NOTHING:
-            return None
-        case Ask.CONFIRM:
-            return f"I agree. {plan.confirm}"
-        case Ask.PRICE:
-            return f"I agree to pay {plan.price_per_hour} per hour until it is deleted"
-        case Ask.UNKNOWN_PRICE:
-            return "I agree although the price is unknown"
-        case Ask.COMMITMENT:
-            hourly = f" ({plan.price_per_hour} per hour)" if plan.price_per_hour is not None else ""
-            return f"I agree to pay {plan.commitment} in all{hourly}, also if it is deleted early"
-    assert_never(ask)
 
 
 class Agreement(BaseModel):

@@ -23,7 +23,7 @@ from IPython import get_ipython
 from pydantic import BaseModel
 
 from ..core import bridge
-from ..core.consent import Consent, consent_to
+from ..core.consent import Consent, agreement, consent_to
 from ..core.errors import ConsentError, GpuClustersError, Problem, SpecError
 from ..core.models import Cluster, Plan, Workload
 from .draft import NAME, filled_in_spec, written_in
@@ -31,7 +31,7 @@ from .editor import NOTE_MARGIN, place_problems
 from .fields import control_layout, control_style
 from .html import BUSY_COLOUR, GOOD_COLOUR, fault_text, heading_html, problem_html, status_html
 from .nested import GroupEditor
-from .plan_view import agreement, error_html, plan_html, waiting_html
+from .plan_view import error_html, plan_html, waiting_html
 from .shapes import Kind, Shape, shapes_of
 from .stale import FORM_CLASS, stale_note_html
 from .status_view import card_box, show

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import assert_never
 
-from ..core.consent import Ask, what_to_ask
 from ..core.errors import GpuClustersError, Problem
 from ..core.format import hourly_text
 from ..core.models import Plan, Verb
@@ -41,21 +39,3 @@ def error_html(error: GpuClustersError, problems: tuple[Problem, ...] | list[Pro
     texts = [str(problem) for problem in problems]
     hint = f'<div style="{SMALL}">{escape(error.hint)}</div>' if error.hint else ""
     return problem_html([error.message, *texts]) + hint
-
-
-def agreement(plan: Plan) -> str | None:
-    """The sentence to tick before the plan may be sent; ``None`` when nothing is asked."""
-    ask = what_to_ask(plan)
-    match ask:
-        case Ask.NOTHING:
-            return None
-        case Ask.CONFIRM:
-            return f"I agree. {plan.confirm}"
-        case Ask.PRICE:
-            return f"I agree to pay {plan.price_per_hour} per hour until it is deleted"
-        case Ask.UNKNOWN_PRICE:
-            return "I agree although the price is unknown"
-        case Ask.COMMITMENT:
-            hourly = f" ({plan.price_per_hour} per hour)" if plan.price_per_hour is not None else ""
-            return f"I agree to pay {plan.commitment} in all{hourly}, also if it is deleted early"
-    assert_never(ask)

@@ -136,3 +136,22 @@ def test_tab_knows_lists_actions_and_tables(shell: Shell, demo: Path) -> None:
     assert complete(BY_NAME["cluster_action"], ["demo"], "")[1] == ["reboot_all", "paint"]
     assert complete(BY_NAME["cluster_details"], ["demo"], "")[1] == ["acts"]
     assert "lium" in complete(BY_NAME["cluster_login"], [], "")[1]
+
+
+def test_an_account_whose_package_is_gone_spoils_no_other(shell: Shell, jupyter_folders: Path) -> None:
+    file = jupyter_folders / "jupyter_config_dir" / "jupyter_gpu_clusters" / "accounts.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[accounts.old]\nprovider = "gone"\n')
+    shell.run("%cluster_create local --name here")
+    listed = str(shell.run("%cluster_list"))
+    assert "here" in listed
+    assert "old: could not look (never seen yet). Account 'old'" in listed
+    assert "✖ does not work" in str(shell.run("%cluster_accounts"))
+    assert "There is no provider 'gone'" in str(shell.run("%cluster_offers"))
+    assert "There is no provider 'gone'" in shell.fail("%cluster_create old --name x", SettingsError).message
+
+
+@pytest.mark.parametrize("name", ["a/b", "'a b '", "'a\tb'"])
+def test_names_that_would_break_full_names_are_refused(shell: Shell, slowcloud: Path, name: str) -> None:
+    error = shell.fail(f"%cluster_create slow --name {name} --yes", SpecError)
+    assert [problem.field for problem in error.problems] == ["name"]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from ...core.choices import Choice, LookUp
-from ...core.errors import GpuClustersError, NotFoundError, Problem, ProviderError
+from ...core.errors import ConflictError, GpuClustersError, NotFoundError, Problem, ProviderError
 from ...core.findings import Findings
 from ...core.http import LostAnswerError
 from ...core.models import (
@@ -270,13 +270,18 @@ class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsS
         return Lookup[Cluster](answer="absent")
 
     async def _send_deletes(self, client: Client, cluster: Cluster) -> list[str]:
-        """What members answered that were not removed. A 404 of the cluster's route may mean that there is none."""
+        """What members answered that were not removed.
+
+        A 404 of the cluster's route may mean that there is no such route; a 409 that a member is still being created.
+        """
         pod_id = pod_of(cluster.cluster_id)
         if pod_id is None:
             try:
                 answer = await client.delete_cluster(cluster.cluster_id)
             except NotFoundError:
                 pass
+            except ConflictError as exc:
+                return [f"{exc.message} It is tried again."]
             else:
                 failed = [row for row in answer.pods if row.success is False]
                 told = [f"node {row.cluster_node_index}: {row.message or 'not removed'}" for row in failed]
