@@ -2,66 +2,52 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from ...core.choices import Choice, LookUp
-from ...core.errors import ConflictError, GpuClustersError, NotFoundError, Problem, ProviderError
+from ...core.errors import GpuClustersError, Problem, ProviderError
 from ...core.findings import Findings
 from ...core.http import LostAnswerError
 from ...core.models import (
-    AccountStatus,
     Cluster,
-    ClusterPhase,
     Details,
     Listing,
-    Lookup,
-    Money,
     Node,
-    Offer,
     Order,
     Plan,
     Verb,
     Workload,
-    utc_now,
 )
 from ...core.names import longest_name
 from ...core.provider import (
-    Action,
-    ActsOnClusters,
     Asked,
     CreatesClusters,
     KeepsSshKeys,
-    ListsOffers,
     LooksUp,
-    RemoteIdentity,
     Search,
     ShowsDetails,
 )
-from ...core.settings import Account
 from . import details, renting
-from .access import Access
-from .actions import ACTIONS, Deed, carry_out, confirm_of, end_of, targets
+from .acting import Acting
 from .choices import LOOK_UPS, Choices, key_choice
 from .client import Client
-from .convert import CURRENCY, cluster_id_of, cluster_of, fabric_offer, groups_of, host_offer, pod_of
+from .convert import CURRENCY, cluster_id_of, groups_of, pod_of
+from .removing import Removing
 from .resolve import Rent, resolve, shown
-from .spec import LiumSpec, ScheduleRemoval, SwitchTemplate
+from .spec import LiumSpec
 from .wire import Pod
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
 _LONGEST_NAME = 63
-_SECOND_LOOK_S = 1.0
 _BILLING_NOTE = "Billed per second, as if from the moment the rent is accepted, until it is deleted."
 _NO_END = "NO END TIME: it is billed until it is deleted. `termination_hours` gives it one."
 
 
-class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshKeys, ShowsDetails):
+class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, ShowsDetails):
     """Lium as one account sees it."""
 
     name: ClassVar[str] = "lium"
@@ -75,90 +61,8 @@ class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsS
     poll_transition_s: ClassVar[float] = 5.0
     poll_steady_s: ClassVar[float] = 15.0
     spec_model: ClassVar[type[BaseModel]] = LiumSpec
-    actions: ClassVar[Mapping[str, Action]] = ACTIONS
     look_ups: ClassVar[Mapping[str, LookUp]] = LOOK_UPS
     cluster_details: ClassVar[Mapping[str, str]] = details.CLUSTER_DETAILS
-
-    def __init__(self, account: Account) -> None:
-        super().__init__(account)
-        self._access = Access(account)
-        self._members: dict[str, tuple[str, ...]] = {}
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._access.aclose()
-
-    # The account
-
-    async def identity(self) -> RemoteIdentity:
-        """Origin and key."""
-        return await self._access.identity()
-
-    async def check_account(self) -> AccountStatus:
-        """Whether pods can be listed; the balance, and for how long it lasts, where the key may read it."""
-        try:
-            client = (await self._access.connect()).client
-            pods = await client.list_pods()
-        except GpuClustersError as exc:
-            return self._status(False, " ".join(exc.lines()), None)
-        balance: Money | None = None
-        told = f"{len(groups_of(pods))} clusters"
-        with suppress(GpuClustersError):
-            amount = (await client.me()).balance
-            balance = None if amount is None else Money(amount=amount, currency=CURRENCY)
-        spend = sum(pod.price for pod in pods if pod.price is not None)
-        if balance is not None and spend > 0:
-            told += f", {spend} {CURRENCY} per hour: the balance lasts {max(balance.amount, 0 * spend) / spend:.1f} h"
-        return self._status(True, told, balance)
-
-    def _status(self, is_usable: bool, detail: str, balance: Money | None) -> AccountStatus:
-        return AccountStatus(
-            account=self.account.name,
-            provider=self.name,
-            is_usable=is_usable,
-            detail=detail,
-            credential=self.account.credential,
-            balance=balance,
-        )
-
-    # Looking
-
-    async def list_offers(self) -> Listing[Offer]:
-        """Fabrics with free nodes, then single hosts."""
-        began = utc_now()
-        client = (await self._access.connect()).client
-        fabrics, hosts = await asyncio.gather(client.list_fabrics(), client.list_executors())
-        name = self.account.name
-        found = [*(fabric_offer(one, name) for one in fabrics), *(host_offer(one, name) for one in hosts)]
-        offers = tuple(offer for offer in found if offer is not None)
-        return Listing[Offer](items=offers, observed_at=began, is_complete=fabrics.is_whole and hosts.is_whole)
-
-    async def list_clusters(self) -> Listing[Cluster]:
-        """Everything the key sees, grouped by cluster; one list call."""
-        began = utc_now()
-        client = (await self._access.connect()).client
-        pods = await client.list_pods()
-        groups = groups_of(pods)
-        clusters = [self._cluster(cluster_id, members) for cluster_id, members in groups.items()]
-        return Listing[Cluster](items=tuple(clusters), observed_at=began, is_complete=pods.is_whole)
-
-    async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
-        """One cluster out of the list, the only route that shows one; absent where a whole list lacks all members."""
-        began = utc_now()
-        client = (await self._access.connect()).client
-        pods = await client.list_pods()
-        members = groups_of(pods).get(cluster_id, [])
-        if members:
-            return Lookup[Cluster](answer="found", item=self._cluster(cluster_id, members), observed_at=began)
-        if not pods.is_whole:
-            reason = "The list of pods could not be read as a whole."
-            return Lookup[Cluster](answer="cannot_tell", reason=reason, observed_at=began)
-        return Lookup[Cluster](answer="absent", observed_at=began)
-
-    def _cluster(self, cluster_id: str, pods: Sequence[Pod]) -> Cluster:
-        return cluster_of(cluster_id, pods, self.account.name, self._members.get(cluster_id, ()))
-
-    # Renting and deleting
 
     async def plan_cluster(self, name: str, spec: BaseModel, digest: str) -> Plan:
         """Choose the nodes, look up what the spec names, find the price; raises `SpecError`.
@@ -257,115 +161,6 @@ class LiumProvider(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsS
         changes = {"name": order.name, "order_id": order.order_id, "created_here": True}
         return self._cluster(cluster_id, members).model_copy(update=changes)
 
-    async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
-        """End every member. Gone is what two whole lists no longer show."""
-        client = (await self._access.connect()).client
-        told = await self._send_deletes(client, cluster)
-        for _ in range(2):
-            left = await self._left(client, cluster)
-            if left is None or left:
-                return self._unconfirmed(cluster, left, told)
-            await asyncio.sleep(_SECOND_LOOK_S)
-        self._members.pop(cluster.cluster_id, None)
-        return Lookup[Cluster](answer="absent")
-
-    async def _send_deletes(self, client: Client, cluster: Cluster) -> list[str]:
-        """What members answered that were not removed.
-
-        A 404 of the cluster's route may mean that there is no such route; a 409 that a member is still being created.
-        """
-        pod_id = pod_of(cluster.cluster_id)
-        if pod_id is None:
-            try:
-                answer = await client.delete_cluster(cluster.cluster_id)
-            except NotFoundError:
-                pass
-            except ConflictError as exc:
-                return [f"{exc.message} It is tried again."]
-            else:
-                failed = [row for row in answer.pods if row.success is False]
-                told = [f"node {row.cluster_node_index}: {row.message or 'not removed'}" for row in failed]
-                return told if answer.pods else ["The answer names no members."]
-        failures = []
-        known = [node.node_id for node in cluster.nodes] or ([pod_id] if pod_id else [])
-        for one in dict.fromkeys([*known, *self._members.get(cluster.cluster_id, ())]):
-            try:
-                await client.delete_pod(one)
-            except NotFoundError:
-                continue
-            except ProviderError as exc:
-                failures.append(f"{one}: {exc.message}")
-        return failures
-
-    async def _left(self, client: Client, cluster: Cluster) -> list[Pod] | None:
-        """Members that are still listed; ``None`` where the list is not whole."""
-        pods = await client.list_pods()
-        ids = {node.node_id for node in cluster.nodes} | set(self._members.get(cluster.cluster_id, ()))
-        left = [pod for pod in pods if pod.id in ids or cluster_id_of(pod) == cluster.cluster_id]
-        return left if pods.is_whole or left else None
-
-    def _unconfirmed(self, cluster: Cluster, left: Sequence[Pod] | None, told: Sequence[str]) -> Lookup[Cluster]:
-        if left is None:
-            reason = "The list of pods could not be read as a whole, so that it is gone is not proven."
-            return Lookup[Cluster](answer="cannot_tell", item=cluster, reason=reason)
-        words = ", ".join(sorted({pod.status or "?" for pod in left}))
-        reason = " ".join([f"{len(left)} nodes are still listed ({words}).", *told])
-        names = {"name": cluster.name, "order_id": cluster.order_id, "created_here": cluster.created_here}
-        item = self._cluster(cluster.cluster_id, left).model_copy(update={**names, "phase": ClusterPhase.DELETING})
-        return Lookup[Cluster](answer="cannot_tell", item=item, reason=reason)
-
-    # Actions
-
-    async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel, digest: str) -> Plan:
-        """Which nodes it is for and with what; raises `SpecError`."""
-        client = (await self._access.connect()).client
-        findings = Findings()
-        pods = targets(cluster, spec, findings)
-        values = spec.model_dump(exclude_none=True, exclude={"node"})
-        if isinstance(spec, ScheduleRemoval):
-            values = {"at": end_of(spec, findings)}
-        if isinstance(spec, SwitchTemplate):
-            values = {"template_id": await _template_id(spec, client, findings)}
-        findings.refuse(f"{action} cannot be done like this.", self.name)
-        told = {key: value.isoformat() if key == "at" else value for key, value in values.items()}
-        return Plan(
-            verb=Verb.ACT,
-            provider=self.name,
-            account=self.account.name,
-            identity_key=(await self.identity()).key,
-            name=cluster.name,
-            spec_digest=digest,
-            request=Deed(cluster.cluster_id, action, pods, values, cluster),
-            shown={"action": action, "nodes": [index for index, _ in pods], **told},
-            target_id=cluster.cluster_id,
-            action=action,
-            is_free=True,
-            confirm=confirm_of(action),
-            warnings=tuple(findings.warnings),
-        )
-
-    async def act(self, plan: Plan, order: Order) -> Cluster:
-        """Do it on every node; then the cluster as it is."""
-        deed: Deed = plan.request
-        client = (await self._access.connect()).client
-        await carry_out(client, deed)
-        try:
-            found = await self.get_cluster(deed.cluster_id)
-        except GpuClustersError:
-            return deed.before
-        names = {"name": deed.before.name, "order_id": deed.before.order_id, "created_here": deed.before.created_here}
-        return (found.item or deed.before).model_copy(update=names)
-
-    async def find_acted(self, order: Order) -> Search:
-        """An end time can be read back; the rest cannot."""
-        found = await self.get_cluster(order.target_id or "")
-        wants_end = order.action == "schedule_removal"
-        if found.item is not None and order.action in ("schedule_removal", "cancel_removal"):
-            if (found.item.ends_at is not None) == wants_end:
-                return Search(found=(found.item,))
-            return Search(reason="Its end time does not show that yet.")
-        return Search(reason=f"Nothing that Lium shows tells whether {order.action} was done.")
-
     # Choices, keys, tables
 
     async def list_choices(self, look_up: str, given: Mapping[str, Any]) -> Listing[Choice]:
@@ -411,18 +206,6 @@ async def _fresh(client: Client, listed: list[Pod]) -> list[Pod]:
         return listed
     ids = {pod.id for pod in listed}
     return [pod for pod in pods if pod.id in ids] or listed
-
-
-async def _template_id(spec: SwitchTemplate, client: Client, findings: Findings) -> str | None:
-    if spec.template is None:
-        if spec.template_id is None:
-            findings.wrong("template", "is needed: a template's name, or template_id.")
-        return spec.template_id
-    templates = await client.list_templates()
-    found = next((one.id for one in templates if spec.template in (one.id, one.name)), None)
-    if found is None:
-        findings.wrong("template", f"there is no {spec.template!r}.")
-    return found
 
 
 def _name_problems(name: str, is_exact: bool) -> list[Problem]:

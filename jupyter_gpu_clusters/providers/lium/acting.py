@@ -1,0 +1,85 @@
+"""Lium's own actions on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import BaseModel
+
+from ...core.errors import GpuClustersError
+from ...core.findings import Findings
+from ...core.models import Cluster, Order, Plan, Verb
+from ...core.provider import Action, ActsOnClusters, Search
+from .actions import ACTIONS, Deed, carry_out, confirm_of, end_of, targets
+from .client import Client
+from .looking import Looking
+from .spec import ScheduleRemoval, SwitchTemplate
+
+
+class Acting(Looking, ActsOnClusters):
+    """The acting part of the adapter."""
+
+    actions: ClassVar[Mapping[str, Action]] = ACTIONS
+
+    async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel, digest: str) -> Plan:
+        """Which nodes it is for and with what; raises `SpecError`."""
+        client = (await self._access.connect()).client
+        findings = Findings()
+        pods = targets(cluster, spec, findings)
+        values = spec.model_dump(exclude_none=True, exclude={"node"})
+        if isinstance(spec, ScheduleRemoval):
+            values = {"at": end_of(spec, findings)}
+        if isinstance(spec, SwitchTemplate):
+            values = {"template_id": await _template_id(spec, client, findings)}
+        findings.refuse(f"{action} cannot be done like this.", self.name)
+        told = {key: value.isoformat() if key == "at" else value for key, value in values.items()}
+        return Plan(
+            verb=Verb.ACT,
+            provider=self.name,
+            account=self.account.name,
+            identity_key=(await self.identity()).key,
+            name=cluster.name,
+            spec_digest=digest,
+            request=Deed(cluster.cluster_id, action, pods, values, cluster),
+            shown={"action": action, "nodes": [index for index, _ in pods], **told},
+            target_id=cluster.cluster_id,
+            action=action,
+            is_free=True,
+            confirm=confirm_of(action),
+            warnings=tuple(findings.warnings),
+        )
+
+    async def act(self, plan: Plan, order: Order) -> Cluster:
+        """Do it on every node; then the cluster as it is."""
+        deed: Deed = plan.request
+        client = (await self._access.connect()).client
+        await carry_out(client, deed)
+        try:
+            found = await self.get_cluster(deed.cluster_id)
+        except GpuClustersError:
+            return deed.before
+        names = {"name": deed.before.name, "order_id": deed.before.order_id, "created_here": deed.before.created_here}
+        return (found.item or deed.before).model_copy(update=names)
+
+    async def find_acted(self, order: Order) -> Search:
+        """An end time can be read back; the rest cannot."""
+        found = await self.get_cluster(order.target_id or "")
+        wants_end = order.action == "schedule_removal"
+        if found.item is not None and order.action in ("schedule_removal", "cancel_removal"):
+            if (found.item.ends_at is not None) == wants_end:
+                return Search(found=(found.item,))
+            return Search(reason="Its end time does not show that yet.")
+        return Search(reason=f"Nothing that Lium shows tells whether {order.action} was done.")
+
+
+async def _template_id(spec: SwitchTemplate, client: Client, findings: Findings) -> str | None:
+    if spec.template is None:
+        if spec.template_id is None:
+            findings.wrong("template", "is needed: a template's name, or template_id.")
+        return spec.template_id
+    templates = await client.list_templates()
+    found = next((one.id for one in templates if spec.template in (one.id, one.name)), None)
+    if found is None:
+        findings.wrong("template", f"there is no {spec.template!r}.")
+    return found

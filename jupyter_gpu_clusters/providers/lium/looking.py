@@ -1,0 +1,98 @@
+"""What Lium shows: the account, offers, clusters out of pods."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...core.errors import GpuClustersError
+from ...core.models import AccountStatus, Cluster, Listing, Lookup, Money, Offer, utc_now
+from ...core.provider import ListsOffers, RemoteIdentity
+from ...core.settings import Account
+from .access import Access
+from .convert import CURRENCY, cluster_of, fabric_offer, groups_of, host_offer
+from .wire import Pod
+
+
+class Looking(ListsOffers):
+    """The reading half of the adapter. It remembers the members that answers named, so that none is lost."""
+
+    def __init__(self, account: Account) -> None:
+        super().__init__(account)
+        self._access = Access(account)
+        self._members: dict[str, tuple[str, ...]] = {}
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._access.aclose()
+
+    # The account
+
+    async def identity(self) -> RemoteIdentity:
+        """Origin and key."""
+        return await self._access.identity()
+
+    async def check_account(self) -> AccountStatus:
+        """Whether pods can be listed; the balance, and for how long it lasts, where the key may read it."""
+        try:
+            client = (await self._access.connect()).client
+            pods = await client.list_pods()
+        except GpuClustersError as exc:
+            return self._status(False, " ".join(exc.lines()), None)
+        balance: Money | None = None
+        told = f"{len(groups_of(pods))} clusters"
+        with suppress(GpuClustersError):
+            amount = (await client.me()).balance
+            balance = None if amount is None else Money(amount=amount, currency=CURRENCY)
+        spend = sum(pod.price for pod in pods if pod.price is not None)
+        if balance is not None and spend > 0:
+            told += f", {spend} {CURRENCY} per hour: the balance lasts {max(balance.amount, 0 * spend) / spend:.1f} h"
+        return self._status(True, told, balance)
+
+    def _status(self, is_usable: bool, detail: str, balance: Money | None) -> AccountStatus:
+        return AccountStatus(
+            account=self.account.name,
+            provider=self.name,
+            is_usable=is_usable,
+            detail=detail,
+            credential=self.account.credential,
+            balance=balance,
+        )
+
+    # Looking
+
+    async def list_offers(self) -> Listing[Offer]:
+        """Fabrics with free nodes, then single hosts."""
+        began = utc_now()
+        client = (await self._access.connect()).client
+        fabrics, hosts = await asyncio.gather(client.list_fabrics(), client.list_executors())
+        name = self.account.name
+        found = [*(fabric_offer(one, name) for one in fabrics), *(host_offer(one, name) for one in hosts)]
+        offers = tuple(offer for offer in found if offer is not None)
+        return Listing[Offer](items=offers, observed_at=began, is_complete=fabrics.is_whole and hosts.is_whole)
+
+    async def list_clusters(self) -> Listing[Cluster]:
+        """Everything the key sees, grouped by cluster; one list call."""
+        began = utc_now()
+        client = (await self._access.connect()).client
+        pods = await client.list_pods()
+        groups = groups_of(pods)
+        clusters = [self._cluster(cluster_id, members) for cluster_id, members in groups.items()]
+        return Listing[Cluster](items=tuple(clusters), observed_at=began, is_complete=pods.is_whole)
+
+    async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
+        """One cluster out of the list, the only route that shows one; absent where a whole list lacks all members."""
+        began = utc_now()
+        client = (await self._access.connect()).client
+        pods = await client.list_pods()
+        members = groups_of(pods).get(cluster_id, [])
+        if members:
+            return Lookup[Cluster](answer="found", item=self._cluster(cluster_id, members), observed_at=began)
+        if not pods.is_whole:
+            reason = "The list of pods could not be read as a whole."
+            return Lookup[Cluster](answer="cannot_tell", reason=reason, observed_at=began)
+        return Lookup[Cluster](answer="absent", observed_at=began)
+
+    def _cluster(self, cluster_id: str, pods: Sequence[Pod]) -> Cluster:
+        return cluster_of(cluster_id, pods, self.account.name, self._members.get(cluster_id, ()))
