@@ -103,6 +103,11 @@ class HttpClient:
         self._secrets.extend((*query.values(), *secrets_of_headers(headers)))
         self._redact = Redactor((*self._fixed, *self._secrets))
 
+    def hide(self, *secrets: SecretStr) -> None:
+        """Cut these out of texts too: secrets of the account that are not sent with every request."""
+        self._fixed = (*self._fixed, *secrets)
+        self._redact = Redactor((*self._fixed, *self._secrets))
+
     def redact(self, text: str) -> str:
         """`text` without the secrets of this account."""
         return self._redact(text)

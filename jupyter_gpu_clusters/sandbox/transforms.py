@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from .faults import Fault, Op
 from .rows import edit_rows
@@ -54,7 +55,7 @@ def _retry_after(fault: Fault, answer: Answer, service: Service, call: Call) -> 
 
 def _redirect(fault: Fault, answer: Answer, service: Service, call: Call) -> Answer:
     where = (fault.to or "").rstrip("/") + service.prefix + call.path
-    query = "&".join(f"{name}={value}" for name, values in call.query.items() for value in values)
+    query = urlencode(call.query, doseq=True)
     return Answer(fault.status or 307, headers={"Location": where + (f"?{query}" if query and not fault.to else "")})
 
 

@@ -83,6 +83,8 @@ class Access:
         hint = self._auth_hint(credential)
         new = partial(HttpClient, options.url, provider="runai", read_error=read_error, auth_hint=hint)
         for_tokens, for_calls = new(), new()
+        if isinstance(credential, ServiceAccount):
+            for_calls.hide(credential.secret)
         tokens = Tokens(for_tokens, lambda: self._read()[1], credential, auth_hint=hint)
         return Connection(options, credential, Client(for_calls, tokens), (for_tokens, for_calls))
 
@@ -108,6 +110,8 @@ class Access:
         if url not in self._cluster_apis:
             hint = self._auth_hint(connection.credential)
             http = HttpClient(url, provider="runai", read_error=read_log_error, auth_hint=hint)
+            if isinstance(connection.credential, ServiceAccount):
+                http.hide(connection.credential.secret)
             self._cluster_apis[url] = ClusterApi(url, http)
         api = self._cluster_apis[url]
         api.http.authorize(headers={"authorization": SecretStr(f"Bearer {token.get_secret_value()}")})
