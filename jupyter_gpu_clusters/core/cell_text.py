@@ -27,14 +27,19 @@ def create_cell(account: str, name: str | None, written: Mapping[str, Any]) -> s
     return _cell("cluster_create", account, name, written)
 
 
+def action_cell(cluster: str, action: str, written: Mapping[str, Any]) -> str:
+    """The text of a ``%%cluster_action`` cell (the line form when the action needs nothing)."""
+    return _cell(f"cluster_action {shlex.quote(cluster)}", action, None, written)
+
+
 def submit_cell(cluster: str, name: str | None, written: Mapping[str, Any]) -> str:
     """The text of a ``%%workload_submit`` cell."""
     return _cell("workload_submit", cluster, name, written)
 
 
 def _cell(magic: str, target: str, name: str | None, written: Mapping[str, Any]) -> str:
-    words = [magic, target, *(["--name", name] if name else [])]
-    line = " ".join(shlex.quote(word) for word in words)
+    words = [target, *(["--name", name] if name else [])]
+    line = " ".join([magic, *(shlex.quote(word) for word in words)])
     if not written:
         return f"%{line}\n"
     masks = _Masks()
@@ -62,7 +67,7 @@ class _Masks:
             case Masked():
                 return self._variable(key, _TO_FILL_IN)
             case dict():
-                return {inner_key: self.replaced(inner, inner_key) for inner_key, inner in value.items()}
+                return {at: self.replaced(inner, _spoken(at, value)) for at, inner in value.items()}
             case list():
                 return [self.replaced(inner, key) for inner in value]
         return value
@@ -82,6 +87,12 @@ class _Masks:
             name, number = f"{base}_{number}", number + 1
         self.settings[name] = source
         return _Variable(f"${name}")
+
+
+def _spoken(key: str, beside: Mapping[str, Any]) -> str:
+    """What a variable for this value is called: the ``value`` of something with a name after that name."""
+    name = beside.get("name")
+    return name if key == "value" and isinstance(name, str) else key
 
 
 class _Dumper(yaml.SafeDumper):

@@ -16,6 +16,7 @@ from ..core.errors import Problem
 from ..core.models import Cluster, Created, Plan, Workload
 from .fields import control_layout, control_style
 from .form import Form
+from .status_view import card_box
 
 
 class CreateForm(Form[Created]):
@@ -49,11 +50,11 @@ class CreateForm(Form[Created]):
         )
         self.account.observe(self._on_account, names="value")
         self._lay_out(self.account)
-        self.use_model(self._find_model)
+        self.use_model(self.account.value, self._find_model)
         self.plan_soon()
 
     def _on_account(self, _: Any) -> None:
-        self.use_model(self._find_model)
+        self.use_model(self.account.value, self._find_model)
         self.changed()
 
     def _find_model(self) -> type[BaseModel]:
@@ -70,6 +71,9 @@ class CreateForm(Form[Created]):
 
     def _thing(self, result: Created) -> tuple[Cluster | Workload, str]:
         return result.cluster, result.note or f"Cluster {result.cluster.full_name}: {result.cluster.phase}."
+
+    def _show_thing(self, thing: Cluster | Workload) -> None:
+        self.card.children = (card_box(thing),)
 
     def _cell_text(self, name: str | None, written: Mapping[str, Any]) -> str:
         return create_cell(self.account.value, name, written)

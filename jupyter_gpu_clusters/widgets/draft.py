@@ -25,7 +25,15 @@ def written_in(root: Editor, collected: Collected | None = None) -> dict[str, An
     return {} if written is MISSING else dict(written)
 
 
-def filled_in_spec(model: type[BaseModel], root: Editor, name: str, name_problems: Sequence[Problem]) -> BaseModel:
+def given_in(root: Editor) -> dict[str, Any]:
+    """What was filled in as plain data, however wrong it is; references that lead nowhere are ``None``."""
+    plain: dict[str, Any] = _lookup().plain(written_in(root))
+    return plain
+
+
+def filled_in_spec(
+    model: type[BaseModel], root: Editor, name: str | None, name_problems: Sequence[Problem]
+) -> BaseModel:
     """The spec as filled in, with references looked up in the environment and the notebook.
 
     Raises
@@ -33,8 +41,7 @@ def filled_in_spec(model: type[BaseModel], root: Editor, name: str, name_problem
     SpecError : with every problem of the name, the fields and the spec as a whole.
     """
     collected = Collected()
-    shell = get_ipython()
-    lookup = Lookup(shell.user_ns if shell is not None else {}, os.environ)
+    lookup = _lookup()
     data = lookup.plain(written_in(root, collected))
     if name and NAME in field_names(model):
         data[NAME] = name
@@ -47,3 +54,8 @@ def filled_in_spec(model: type[BaseModel], root: Editor, name: str, name_problem
     if problems:
         raise SpecError("Not ready yet.", problems=problems)
     return spec
+
+
+def _lookup() -> Lookup:
+    shell = get_ipython()
+    return Lookup(shell.user_ns if shell is not None else {}, os.environ)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets
@@ -11,6 +12,7 @@ import ipywidgets
 from ..core.errors import Problem
 from ..core.references import Masked
 from ..core.yaml_text import Path, dotted
+from .choice_lists import ChoiceLists
 from .html import help_html, problem_html
 from .shapes import MISSING, Kind, Shape
 
@@ -27,6 +29,20 @@ class Collected:
         self.lines: dict[Path, int] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the fields of a form need of it.
+
+    Parameters
+    ----------
+    changed : called after every change by the user, on whatever thread it comes.
+    lists : looks choices up; without it fields with choices are plain ones.
+    """
+
+    changed: Callable[[], None]
+    lists: ChoiceLists | None = None
+
+
 class Editor(ABC):
     """One field of a form.
 
@@ -34,13 +50,13 @@ class Editor(ABC):
     ----------
     shape : what to ask for.
     path : where the value belongs in the spec.
-    changed : called after every change by the user, on whatever thread it comes.
+    host : the form it is part of.
     """
 
-    def __init__(self, shape: Shape, path: Path, changed: Callable[[], None]) -> None:
+    def __init__(self, shape: Shape, path: Path, host: Host) -> None:
         self.shape = shape
         self.path = path
-        self._changed = changed
+        self._host = host
         self._note = ipywidgets.HTML(layout={"margin": NOTE_MARGIN})
         self._help = help_html(help_text(shape))
         self.show_problems(())
@@ -67,6 +83,16 @@ class Editor(ABC):
         """The fields inside this one that are shown now."""
         return ()
 
+    def move(self, path: Path) -> None:
+        """The value belongs somewhere else from now on: entries before it are gone."""
+        self.path = path
+
+    def reveal(self, field: str) -> None:
+        """Open whatever hides the place of this dotted path."""
+        for child in self.children():
+            if is_inside(field, child.path):
+                child.reveal(field)
+
     def everything(self) -> Iterator[Editor]:
         """This field and all fields inside it."""
         yield self
@@ -81,16 +107,22 @@ class Editor(ABC):
         self._note.layout.display = "" if value else "none"
 
     def _on_change(self, _: Any) -> None:
-        self._changed()
+        self._host.changed()
+
+
+def close_all(widget: Any) -> None:
+    """Close a widget and all inside it, so that rebuilt forms do not pile up."""
+    for child in getattr(widget, "children", ()):
+        close_all(child)
+    widget.close()
 
 
 def help_text(shape: Shape) -> str:
     """Description, limits, choices and default in one or two sentences."""
     facts = [
         shape.limits,
-        f"one of {', '.join(map(str, shape.choices))}" if shape.choices and shape.kind is Kind.LINES else "",
         _HOW.get(shape.kind, ""),
-        "required" if shape.is_required else _default_text(shape),
+        ("required" if shape.label else "") if shape.is_required else _default_text(shape),
     ]
     text = "; ".join(fact for fact in facts if fact)
     sentence = f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -102,9 +134,12 @@ def place_problems(problems: Iterable[Problem], root: Editor) -> list[Problem]:
     """Show every problem at the innermost field it belongs to, clear all other fields, return the rest."""
     texts: dict[int, list[str]] = {}
     rest: list[Problem] = []
+    problems = list(problems)
+    for problem in problems:
+        root.reveal(problem.field)
     editors = [editor for editor in root.everything() if editor.path]
     for problem in problems:
-        owner = max((e for e in editors if _is_inside(problem.field, e)), key=lambda e: len(e.path), default=None)
+        owner = max((e for e in editors if is_inside(problem.field, e.path)), key=lambda e: len(e.path), default=None)
         if owner is None:
             rest.append(problem)
         else:
@@ -114,8 +149,9 @@ def place_problems(problems: Iterable[Problem], root: Editor) -> list[Problem]:
     return rest
 
 
-def _is_inside(field: str, editor: Editor) -> bool:
-    prefix = dotted(editor.path)
+def is_inside(field: str, path: Path) -> bool:
+    """Whether a dotted path is this place or one below it."""
+    prefix = dotted(path)
     return field == prefix or field.startswith((f"{prefix}.", f"{prefix}["))
 
 
@@ -132,7 +168,7 @@ def _default_text(shape: Shape) -> str:
     return f"default {shape.default}"
 
 
-_SHOWS_DEFAULT = (Kind.FLAG, Kind.CHOICE, Kind.GROUP, Kind.VARIANTS, Kind.PAIRS)
+_SHOWS_DEFAULT = (Kind.FLAG, Kind.CHOICE, Kind.GROUP, Kind.VARIANTS, Kind.PAIRS, Kind.ITEMS)
 _HOW = {
     Kind.LINES: "one entry a line",
     Kind.SECRET: "write env:NAME (an environment variable) or $name (a notebook variable), never the secret itself",

@@ -10,13 +10,14 @@ import ipywidgets
 from ..core.errors import Problem, SpecError
 from ..core.references import Reference, reference_in, secret_reference_in
 from ..core.yaml_text import Path, dotted, load_yaml, read_scalar
-from .editor import LABEL_WIDTH, ROW_WIDTH, Collected, Editor
+from .editor import LABEL_WIDTH, ROW_WIDTH, Collected, Editor, Host
 from .shapes import MISSING, Kind, Shape
 
 _NOT_SET = "(not set)"
 _CHOOSE = "(choose)"
 _REMOVED = "(removed)"
 _YAML_KEY = "value"
+_LABEL = {"margin": "2px 8px 0 0", "flex": "0 0 auto", "display": "flex", "justify_content": "flex-end"}
 
 
 def control_style() -> dict[str, str]:
@@ -29,6 +30,11 @@ def control_layout(**more: str) -> dict[str, str]:
     return {"width": "auto", "max_width": ROW_WIDTH, **more}
 
 
+def side_label(shape: Shape) -> Any:
+    """The label of a field that has no single control, in the column of labels."""
+    return ipywidgets.Label(shape.label, tooltip=shape.key, layout={**_LABEL, "width": LABEL_WIDTH})
+
+
 class ControlEditor(Editor):
     """A field with one control.
 
@@ -38,10 +44,8 @@ class ControlEditor(Editor):
     read : from the control's value to what was written, or `MISSING`.
     """
 
-    def __init__(
-        self, shape: Shape, path: Path, changed: Callable[[], None], control: Any, read: Callable[[Any], Any]
-    ) -> None:
-        super().__init__(shape, path, changed)
+    def __init__(self, shape: Shape, path: Path, host: Host, control: Any, read: Callable[[Any], Any]) -> None:
+        super().__init__(shape, path, host)
         self.control = control
         self._read = read
         control.observe(self._on_change, names="value")
@@ -59,8 +63,8 @@ class ControlEditor(Editor):
 class YamlEditor(ControlEditor):
     """A field with no natural control: its part of the spec as YAML."""
 
-    def __init__(self, shape: Shape, path: Path, changed: Callable[[], None]) -> None:
-        super().__init__(shape, path, changed, _area(shape, rows=4), lambda text: text)
+    def __init__(self, shape: Shape, path: Path, host: Host) -> None:
+        super().__init__(shape, path, host, _area(shape, rows=4), lambda text: text)
 
     def _written(self, collected: Collected) -> Any:
         text = self.control.value
@@ -82,9 +86,9 @@ class YamlEditor(ControlEditor):
 class SecretEditor(ControlEditor):
     """A reference to a secret; anything else is taken out of the control at once and never kept."""
 
-    def __init__(self, shape: Shape, path: Path, changed: Callable[[], None]) -> None:
-        control = _line(shape, placeholder="env:NAME or $name", continuous_update=False)
-        super().__init__(shape, path, changed, control, lambda text: secret_reference_in(text) or MISSING)
+    def __init__(self, shape: Shape, path: Path, host: Host) -> None:
+        control = _line(shape, hint="env:NAME or $name", continuous_update=False)
+        super().__init__(shape, path, host, control, lambda text: secret_reference_in(text) or MISSING)
 
     def _on_change(self, change: Any) -> None:
         text = change["new"].strip()
@@ -100,14 +104,14 @@ class SecretEditor(ControlEditor):
         return super()._written(collected)
 
 
-def field_editor(shape: Shape, path: Path, changed: Callable[[], None]) -> Editor:
+def field_editor(shape: Shape, path: Path, host: Host) -> Editor:
     """The editor of a field that has one control; `path` is where it stands in the spec."""
     if shape.kind is Kind.YAML:
-        return YamlEditor(shape, path, changed)
+        return YamlEditor(shape, path, host)
     if shape.kind is Kind.SECRET:
-        return SecretEditor(shape, path, changed)
+        return SecretEditor(shape, path, host)
     control, read = _control(shape)
-    return ControlEditor(shape, path, changed, control, read)
+    return ControlEditor(shape, path, host, control, read)
 
 
 def read_item(text: str, kind: Kind) -> Any:
@@ -144,32 +148,34 @@ def _entries(text: str, kind: Kind) -> Any:
     return entries or MISSING
 
 
-def _common(shape: Shape) -> dict[str, Any]:
+def common(shape: Shape) -> dict[str, Any]:
+    """Label, tooltip and size, the same for every control."""
     return {"description": shape.label, "tooltip": shape.key, "style": control_style(), "layout": control_layout()}
 
 
-def _placeholder(shape: Shape) -> str:
+def placeholder(shape: Shape) -> str:
+    """The default or, for numbers, the limits, as a hint in an empty control."""
     if shape.default is not MISSING and isinstance(shape.default, str | int | float):
         return f"{shape.default}"
     return shape.limits if shape.kind in (Kind.INTEGER, Kind.NUMBER, Kind.DECIMAL) else ""
 
 
-def _line(shape: Shape, *, placeholder: str | None = None, continuous_update: bool = True) -> Any:
-    shown = _placeholder(shape) if placeholder is None else placeholder
-    return ipywidgets.Text(placeholder=shown, continuous_update=continuous_update, **_common(shape))
+def _line(shape: Shape, *, hint: str | None = None, continuous_update: bool = True) -> Any:
+    shown = placeholder(shape) if hint is None else hint
+    return ipywidgets.Text(placeholder=shown, continuous_update=continuous_update, **common(shape))
 
 
 def _area(shape: Shape, *, rows: int) -> Any:
-    return ipywidgets.Textarea(rows=rows, placeholder=_placeholder(shape), **_common(shape))
+    return ipywidgets.Textarea(rows=rows, placeholder=placeholder(shape), **common(shape))
 
 
 def _number(shape: Shape) -> Any:
     make = ipywidgets.IntText if shape.kind is Kind.INTEGER else ipywidgets.FloatText
-    return make(value=shape.default, continuous_update=True, **_common(shape))
+    return make(value=shape.default, continuous_update=True, **common(shape))
 
 
 def _checkbox(shape: Shape) -> Any:
-    return ipywidgets.Checkbox(value=shape.default, indent=True, **_common(shape))
+    return ipywidgets.Checkbox(value=shape.default, indent=True, **common(shape))
 
 
 def _dropdown(shape: Shape) -> Any:
@@ -182,7 +188,7 @@ def _dropdown(shape: Shape) -> Any:
     elif shape.is_nullable and shape.default is not MISSING:
         options.append(("(none)", None))
     default = next((index for index, (_, value) in enumerate(options) if value is MISSING), 0)
-    return ipywidgets.Dropdown(options=options, index=default, **_common(shape))
+    return ipywidgets.Dropdown(options=options, index=default, **common(shape))
 
 
 def _unless_default(value: Any, shape: Shape) -> Any:

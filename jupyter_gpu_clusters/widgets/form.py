@@ -1,4 +1,4 @@
-"""What the create form and the submit form share: live planning, consent, sending once.
+"""What all forms share: live planning, consent, sending once.
 
 Callbacks may come on any thread, so all state is guarded by one lock, and everything is told through traits
 (on worker threads, never on the background loop itself). A change makes the plan void at once; a new one is
@@ -9,44 +9,37 @@ away as it is pressed: whoever presses again finds none.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 import ipywidgets
 from anyio import to_thread
-from IPython import get_ipython
 from pydantic import BaseModel
 
 from ..core import bridge
 from ..core.consent import Consent, agreement, consent_to
 from ..core.errors import ConsentError, GpuClustersError, Problem, SpecError
 from ..core.models import Cluster, Plan, Workload
-from .draft import NAME, filled_in_spec, written_in
-from .editor import NOTE_MARGIN, place_problems
-from .fields import control_layout, control_style
-from .html import BUSY_COLOUR, GOOD_COLOUR, fault_text, heading_html, problem_html, status_html
+from .choice_lists import ChoiceLists
+from .draft import NAME, filled_in_spec, given_in, written_in
+from .editor import Host, close_all, place_problems
+from .form_controls import EMPTY, FormControls
+from .html import BUSY_COLOUR, GOOD_COLOUR, fault_text, problem_html, status_html
 from .nested import GroupEditor
 from .plan_view import error_html, plan_html, waiting_html
-from .shapes import Kind, Shape, shapes_of
-from .stale import FORM_CLASS, stale_note_html
-from .status_view import card_box, show
+from .shapes import Kind, Shape, has_look_ups, shapes_of
 
 R = TypeVar("R")
 
 DEBOUNCE_S = 0.3
 """A plan is made when nothing was changed for so long."""
 
-_SHOW_CELL = "Show as magic"
-_MOST_CELL_ROWS = 20
-_EMPTY = "Fill in the fields; the plan and its price appear here."
 
-
-class Form(ABC, Generic[R]):
+class Form(FormControls, ABC, Generic[R]):
     """A form over one spec model at a time.
 
     Parameters
@@ -54,10 +47,8 @@ class Form(ABC, Generic[R]):
     title, verb : heading, and the text of the button that sends.
     """
 
-    command: str
-    name_help: str
-
     def __init__(self, title: str, verb: str) -> None:
+        super().__init__(title, verb)
         self._lock = threading.RLock()
         self._generation = 0
         self._is_touched = False
@@ -66,72 +57,34 @@ class Form(ABC, Generic[R]):
         self._consent: Consent | None = None
         self._planning: Future[None] | None = None
         self._model: type[BaseModel] | None = None
-        self._title, self._verb = title, verb
-        self._make_controls()
-        self.root = GroupEditor(Shape("", Kind.GROUP, ""), (), self.changed)
-
-    def _make_controls(self) -> None:
-        self.name = ipywidgets.Text(
-            description="Name", placeholder=self.name_help, style=control_style(), layout=control_layout()
-        )
-        self.name_note = ipywidgets.HTML(layout={"margin": NOTE_MARGIN, "display": "none"})
-        self.message = ipywidgets.HTML()
-        self.plan_view = ipywidgets.HTML(waiting_html(_EMPTY))
-        self.agree: Any = None
-        self._agree_box = ipywidgets.VBox()
-        self.send_button = ipywidgets.Button(
-            description=self._verb, button_style="primary", icon="check", disabled=True, layout={"width": "auto"}
-        )
-        self.again_button = ipywidgets.Button(
-            description="Plan again", icon="refresh", tooltip="Look up prices and names again", layout={"width": "auto"}
-        )
-        self.cell_button = ipywidgets.Button(
-            description=_SHOW_CELL,
-            icon="code",
-            tooltip="The notebook cell that does the same",
-            layout={"width": "auto"},
-        )
-        self.outcome = ipywidgets.HTML()
-        self.cell = ipywidgets.Textarea(layout=control_layout(display="none"), tooltip="Copy this into a cell")
-        self.card = ipywidgets.VBox()
-        self._fields_box = ipywidgets.VBox()
+        self.lists = ChoiceLists(self._lock, lambda: given_in(self.root))
+        self._host = Host(self.changed, self.lists)
+        self.root = GroupEditor(Shape("", Kind.GROUP, ""), (), self._host)
         self.name.observe(lambda _: self.changed(), names="value")
         self.send_button.on_click(lambda _: self._on_send())
         self.again_button.on_click(lambda _: self.changed())
         self.cell_button.on_click(lambda _: self._on_cell())
 
-    def _lay_out(self, targets: Any) -> None:
-        buttons = ipywidgets.HBox([self.send_button, self.again_button, self.cell_button])
-        buttons.layout.flex_flow = "row wrap"
-        self.widget = ipywidgets.VBox(
-            [
-                ipywidgets.HTML(heading_html(self._title)),
-                self.message,
-                targets,
-                self.name,
-                self.name_note,
-                self._fields_box,
-                self.plan_view,
-                self._agree_box,
-                buttons,
-                self.outcome,
-                self.cell,
-                self.card,
-            ],
-            layout={"padding": "4px 8px", "max_width": "60em"},
-        )
-        self.widget.add_class(FORM_CLASS)
+    def close(self) -> None:
+        """Take the form away; what it looks up or plans in the background ends."""
+        close_all(self.widget)
 
-    def _ipython_display_(self) -> None:
-        """Show the form, and words for where it cannot be alive."""
-        text = f"{self._title}: a form. It lives while its kernel runs; run the cell again, or use {self.command}."
-        if getattr(get_ipython(), "kernel", None) is None:
-            sys.stdout.write(f"{text}\n")
+    def _lay_out(self, *targets: Any) -> None:
+        super()._lay_out(*targets)
+        self.widget.observe(self._on_comm, names="comm")
+
+    def _on_comm(self, change: Any) -> None:
+        if change["new"] is not None:
             return
-        show({"text/html": stale_note_html(text), "text/plain": text})
-        show({**self.widget._repr_mimebundle_(), "text/plain": self._title})
+        with self._lock:
+            self._generation += 1
+            self._model = None
+            self._drop_plan()
+            if self._planning is not None:
+                self._planning.cancel()
+            self.lists.close()
 
-    # What the two forms do differently
+    # What the forms do differently
 
     @abstractmethod
     def _name_problems(self, name: str) -> list[Problem]:
@@ -150,13 +103,22 @@ class Form(ABC, Generic[R]):
         """What there is now, and a sentence that says what happened."""
 
     @abstractmethod
+    def _show_thing(self, thing: Cluster | Workload) -> None:
+        """Show what there is now."""
+
+    @abstractmethod
     def _cell_text(self, name: str | None, written: Mapping[str, Any]) -> str:
         """The cell that does the same."""
 
     # Fields
 
-    def use_model(self, find: Callable[[], type[BaseModel]]) -> None:
-        """Show the fields of another model, or why there are none."""
+    def use_model(self, account: str | None, find: Callable[[], type[BaseModel]]) -> None:
+        """Show the fields of another model, or why there are none.
+
+        Parameters
+        ----------
+        account : whose choices the fields offer; ``None`` for no choices.
+        """
         with self._lock:
             old = self.root
             try:
@@ -166,16 +128,18 @@ class Form(ABC, Generic[R]):
                 self._model = None
                 self.message.value = error_html(exc, exc.problems)
             shapes = () if self._model is None else shapes_of(self._model)
-            fields = tuple(shape for shape in shapes if shape.key != NAME)
-            self.root = GroupEditor(Shape("", Kind.GROUP, "", fields=fields), (), self.changed)
+            fields = tuple(shape for shape in shapes if not (self.has_name and shape.key == NAME))
+            self.lists.use(account if self._model is not None and has_look_ups(fields) else None)
+            self.root = GroupEditor(Shape("", Kind.GROUP, "", fields=fields), (), self._host)
             self._fields_box.children = (self.root.widget,)
-            _close(old.widget)
+            close_all(old.widget)
 
     # Planning
 
     def changed(self) -> None:
         """Something was filled in differently: the plan is void, a new one is made after a short pause."""
         self._is_touched = True
+        self.lists.follow()
         self.plan_soon()
 
     def plan_soon(self) -> None:
@@ -185,10 +149,10 @@ class Form(ABC, Generic[R]):
             self._drop_plan()
             if self._planning is not None:
                 self._planning.cancel()
-            if self.cell.layout.display != "none":
+            if self._is_cell_shown:
                 self._fill_cell()
             if self._model is None:
-                self.plan_view.value = waiting_html(_EMPTY)
+                self.plan_view.value = waiting_html(EMPTY)
                 return
             self.plan_view.value = waiting_html("Planning ...")
             self._planning = bridge.start(self._plan_later, self._generation)
@@ -232,23 +196,20 @@ class Form(ABC, Generic[R]):
             if generation != self._generation:
                 return
             if not self._is_touched and isinstance(error, SpecError):
-                self.plan_view.value = waiting_html(_EMPTY)
+                self.plan_view.value = waiting_html(EMPTY)
                 return
             self._show_error(error)
             self.plan_view.value = waiting_html("No plan yet: see what is marked.")
 
     def _show_error(self, error: GpuClustersError) -> None:
         """Every problem beside its field; what has no field, on top."""
-        self._show_name_problems([problem.text for problem in error.problems if problem.field == NAME])
-        rest = place_problems([problem for problem in error.problems if problem.field != NAME], self.root)
+        of_name = [problem for problem in error.problems if self.has_name and problem.field == NAME]
+        self._show_name_problems([problem.text for problem in of_name])
+        rest = place_problems([problem for problem in error.problems if problem not in of_name], self.root)
         if rest or not error.problems:
             self.message.value = error_html(error, rest)
         else:
             self.message.value = ""
-
-    def _show_name_problems(self, texts: Sequence[str]) -> None:
-        self.name_note.value = problem_html(texts)
-        self.name_note.layout.display = "" if texts else "none"
 
     def _show_fault(self, future: Future[Any]) -> None:
         """A fault of ours must not leave the form waiting for ever without a word."""
@@ -327,26 +288,15 @@ class Form(ABC, Generic[R]):
         with self._lock:
             self._is_sending = False
             self.outcome.value = status_html(f"✔ {sentence}", GOOD_COLOUR)
-            self.card.children = (card_box(thing),)
+            self._show_thing(thing)
             self._update_button()
 
     # Show as magic
 
     def _on_cell(self) -> None:
         with self._lock:
-            is_hidden = self.cell.layout.display == "none"
             self._fill_cell()
-            self.cell.layout.display = "" if is_hidden else "none"
-            self.cell_button.description = "Hide magic" if is_hidden else _SHOW_CELL
+            self._turn_cell()
 
     def _fill_cell(self) -> None:
-        text = self._cell_text(self.name.value.strip() or None, written_in(self.root))
-        self.cell.rows = min(text.count("\n") + 1, _MOST_CELL_ROWS)
-        self.cell.value = text
-
-
-def _close(widget: Any) -> None:
-    """Close a widget and all inside it, so that rebuilt forms do not pile up."""
-    for child in getattr(widget, "children", ()):
-        _close(child)
-    widget.close()
+        self._show_cell(self._cell_text(self.name.value.strip() or None, written_in(self.root)))

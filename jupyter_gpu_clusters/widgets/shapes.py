@@ -8,9 +8,10 @@ reached.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -21,10 +22,11 @@ from .structure import resolved, structure_text
 MISSING: Final = object()
 """The value of a field that the user did not fill in: it is not sent."""
 
-_GROUP_DEPTH = 3
+_GROUP_DEPTH = 6
+_VALUE = "value"
 _ACRONYMS = frozenset({"api", "cpu", "cpus", "gpu", "gpus", "id", "ids", "ip", "ips", "ssh", "uri", "url"})
-_LONG_TEXT = re.compile(r"(script|dockerfile)$", re.IGNORECASE)
-_MASKED = re.compile(r"^env(ironment)?($|_|[A-Z]|s$)|script$|dockerfile$", re.IGNORECASE)
+_LONG_TEXT = re.compile(r"(script|dockerfile)(_content)?$", re.IGNORECASE)
+_MASKED = re.compile(r"^env(ironment)?($|_|[A-Z]|s$)|(script|dockerfile)(_content)?$", re.IGNORECASE)
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
@@ -44,6 +46,7 @@ class Kind(StrEnum):
     PAIRS = "names and values"
     GROUP = "group"
     VARIANTS = "one of several groups"
+    ITEMS = "list of groups"
     YAML = "YAML"
 
 
@@ -66,9 +69,12 @@ class Shape:
     key : the field's name in the user's words, as it stands in YAML.
     default : plain data, or `MISSING` when the model has none (or ``None``).
     item : of what the entries of a list, or the values of names and values, are.
+    look_up : the provider's list of choices for it; free text stays possible.
+    depends_on : dotted paths of fields whose change makes that list void.
     is_nullable : the field may be ``null``, so leaving it empty is a choice of its own.
     is_masked : its value is not written into cells (environment values, scripts, secrets).
     preset : of a group with a default of its own, what must be sent along when anything else in it is.
+    entry : of a list of groups, one of them.
     """
 
     key: str
@@ -82,17 +88,34 @@ class Shape:
     default: Any = MISSING
     choices: tuple[Any, ...] = ()
     item: Kind = Kind.TEXT
+    look_up: str = ""
+    depends_on: tuple[str, ...] = ()
     fields: tuple[Shape, ...] = ()
     preset: Mapping[str, Any] = field(default_factory=dict)
     tag_key: str = ""
     variants: tuple[Variant, ...] = ()
+    entry: Shape | None = None
 
 
+@cache
 def shapes_of(model: type[BaseModel]) -> tuple[Shape, ...]:
     """The fields of `model`, in the order in which it declares them."""
     schema = model.model_json_schema(by_alias=True)
     definitions = schema.get("$defs", {})
     return _fields(resolved(schema, definitions), definitions, depth=0)
+
+
+def has_look_ups(fields: Iterable[Shape]) -> bool:
+    """Whether any of these fields, or one inside them, has choices that a provider looks up."""
+    return any(inner.look_up or has_look_ups(_inside(inner)) for inner in fields)
+
+
+def _inside(shape: Shape) -> Iterator[Shape]:
+    yield from shape.fields
+    for variant in shape.variants:
+        yield from variant.fields
+    if shape.entry is not None:
+        yield from _inside(shape.entry)
 
 
 def humanised(key: str) -> str:
@@ -131,9 +154,24 @@ def _shape(key: str, outer: Mapping[str, Any], definitions: Mapping[str, Any], r
         is_nullable=is_nullable,
         is_masked=bool(schema.get("masked", kind is Kind.SECRET or _MASKED.search(key))),
         default=MISSING if default is None or kind is Kind.SECRET else default,
+        look_up=str(schema.get("choices", "")),
+        depends_on=tuple(schema.get("depends_on", ())),
         **details,
     )
+    if kind is Kind.ITEMS:
+        return _as_items(shape)
     return _with_inner_defaults(shape) if isinstance(shape.default, Mapping) else shape
+
+
+def _as_items(shape: Shape) -> Shape:
+    """A list of groups; in one that is masked only what the entries call their value is."""
+    if shape.default not in (MISSING, []):
+        return replace(shape, kind=Kind.YAML, entry=None)
+    entry = shape.entry
+    if not shape.is_masked or entry is None or all(inner.key != _VALUE for inner in entry.fields):
+        return shape
+    fields = tuple(replace(inner, is_masked=inner.key == _VALUE or inner.is_masked) for inner in entry.fields)
+    return replace(shape, is_masked=False, entry=replace(entry, fields=fields))
 
 
 def _help(schema: Mapping[str, Any], definitions: Mapping[str, Any], kind: Kind) -> str:
@@ -189,7 +227,7 @@ def _details(key: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]
         case "boolean":
             return {"kind": Kind.FLAG}
         case "array":
-            return _list(schema, definitions)
+            return _list(schema, definitions, depth)
         case "object":
             return _object(schema, definitions, depth)
     branches = [resolved(branch, definitions) for branch in schema.get("anyOf", ())]
@@ -213,12 +251,16 @@ def _union_kind(branches: list[dict[str, Any]]) -> Kind:
     return Kind.DECIMAL if types == {"number", "string"} else Kind.SCALAR
 
 
-def _list(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    item = _scalar_kind(resolved(schema.get("items", {}), definitions))
-    if item is None or "prefixItems" in schema:
+def _list(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    inner = resolved(schema.get("items", {}), definitions)
+    if "prefixItems" in schema:
         return {"kind": Kind.YAML}
-    inner = resolved(schema["items"], definitions)
-    return {"kind": Kind.LINES, "item": item, "choices": tuple(inner.get("enum", ()))}
+    if (item := _scalar_kind(inner)) is not None:
+        return {"kind": Kind.LINES, "item": item, "choices": tuple(inner.get("enum", ()))}
+    entry = _details("", inner, definitions, depth)
+    if entry["kind"] not in (Kind.GROUP, Kind.VARIANTS):
+        return {"kind": Kind.YAML}
+    return {"kind": Kind.ITEMS, "entry": Shape("", label="", is_required=True, **entry)}
 
 
 def _object(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
 from contextlib import aclosing
 from typing import Any, cast
@@ -19,13 +19,13 @@ from typing import Any, cast
 import ipywidgets
 from anyio import CancelScope, to_thread
 from IPython import get_ipython
-from IPython.display import display, update_display
 
 from ..core import bridge
 from ..core.errors import GpuClustersError
 from ..core.models import AccountView, Cluster, ClusterPhase, State, Workload, WorkloadPhase, utc_now
 from .actions import Actions, jobs_on
 from .card import Sight, card_html, card_text
+from .displaying import show
 from .html import fault_text
 from .output import last_output
 from .stale import without_dead_buttons
@@ -242,12 +242,6 @@ def show_card(thing: Cluster | Workload) -> None:
     if _somebody_can_press(kernel):
         show(actions.bundle())
     card.start()
-
-
-def show(bundle: Mapping[str, Any], display_id: str | None = None, *, is_update: bool = False) -> None:
-    """Display data by MIME type, under an id that later displays can replace."""
-    put = update_display if is_update else display
-    put(bundle, raw=True, display_id=display_id)  # type: ignore[no-untyped-call]  # IPython has no annotations here
 
 
 def card_box(thing: Cluster | Workload) -> Any:

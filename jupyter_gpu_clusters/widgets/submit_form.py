@@ -19,6 +19,7 @@ from ..core.models import Cluster, ClusterPhase, Plan, State, Submitted, Workloa
 from .fields import control_layout, control_style
 from .form import Form
 from .plan_view import error_html
+from .status_view import card_box
 
 _OVER = (ClusterPhase.DELETED, ClusterPhase.DELETING, ClusterPhase.FAILED)
 
@@ -89,11 +90,11 @@ class SubmitForm(Form[Submitted]):
 
     def _choose(self, before: Cluster | None, after: Cluster) -> None:
         if before is None or before.account != after.account:
-            self.use_model(partial(self._service.workload_model, after.account))
+            self.use_model(after.account, partial(self._service.workload_model, after.account))
         self.plan_soon()
 
     def _show_none(self) -> None:
-        self.use_model(self._no_model)
+        self.use_model(None, self._no_model)
         self.plan_soon()
 
     def _no_model(self) -> type[BaseModel]:
@@ -120,6 +121,9 @@ class SubmitForm(Form[Submitted]):
 
     def _thing(self, result: Submitted) -> tuple[Cluster | Workload, str]:
         return result.workload, result.note or f"Workload {result.workload.full_name}: {result.workload.phase}."
+
+    def _show_thing(self, thing: Cluster | Workload) -> None:
+        self.card.children = (card_box(thing),)
 
     def _cell_text(self, name: str | None, written: Mapping[str, Any]) -> str:
         cluster = self._clusters.get(self.cluster.value or "")

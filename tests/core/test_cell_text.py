@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_gpu_clusters.core.cell_text import create_cell, submit_cell
+from jupyter_gpu_clusters.core.cell_text import action_cell, create_cell, submit_cell
 from jupyter_gpu_clusters.core.references import Masked, Reference
 from jupyter_gpu_clusters.core.yaml_text import SpecText, load_yaml
 
@@ -80,3 +80,15 @@ def test_one_environment_variable_used_twice_is_set_once() -> None:
 def test_names_that_are_no_python_names_still_get_a_variable() -> None:
     cell = create_cell("local", "x", {"env": {"9-lives": Masked("secret")}})
     assert body_of(cell).variables == {("env", "9-lives"): "_9_lives"}
+
+
+def test_an_action_is_a_line_or_a_cell() -> None:
+    assert action_cell("e2e/my train", "restart", {}) == "%cluster_action 'e2e/my train' restart\n"
+    assert action_cell("e2e/train", "note", {"name": "x"}) == "%%cluster_action e2e/train note\nname: x\n"
+
+
+def test_a_masked_value_beside_a_name_becomes_a_variable_of_that_name() -> None:
+    written = {"variables": [{"name": "TOKEN", "value": Masked("planted")}, {"name": "B", "value": Masked("planted")}]}
+    cell = submit_cell("runai/gpu", None, written)
+    assert "planted" not in cell
+    assert "  - name: TOKEN\n    value: $TOKEN\n  - name: B\n    value: $B\n" in cell

@@ -9,6 +9,7 @@ import pytest
 from jupyter_gpu_clusters.core import bridge
 from jupyter_gpu_clusters.core.service import Service
 
+from .choosy import ChoosyProvider
 from .kernel import Kernel
 from .paid import PaidProvider, WideProvider, service_of
 
@@ -52,7 +53,8 @@ def _serve(provider: PaidProvider, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     service = service_of(provider)
     monkeypatch.setattr(bridge, "service", lambda: service)
     yield provider
-    for gate in [*provider.plan_gates.values(), provider.create_gate]:
+    choice_gates = provider.gates.values() if isinstance(provider, ChoosyProvider) else ()
+    for gate in [*provider.plan_gates.values(), provider.create_gate, *choice_gates]:
         if gate is not None:
             gate.set()
     bridge.call(service.aclose)
@@ -66,3 +68,8 @@ def paid(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaidProvider]:
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaidProvider]:
     yield from _serve(WideProvider(), monkeypatch)
+
+
+@pytest.fixture
+def choosy(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaidProvider]:
+    yield from _serve(ChoosyProvider(), monkeypatch)

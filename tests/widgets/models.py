@@ -24,6 +24,12 @@ class Port(Strict):
     external: int | None = None
 
 
+class Variable(Strict):
+    name: str
+    value: str | None = None
+    exclude: bool | None = None
+
+
 class Resources(Strict):
     """What each worker gets."""
 
@@ -79,6 +85,9 @@ class Everything(Strict):
     override: Resources | None = None
     needed: Port
     ports: list[Port] = Field(default_factory=list)
+    routes: dict[str, list[Port]] = Field(default_factory=dict)
+    variables: list[Variable] | None = Field(None, alias="environmentVariables")
+    caps: list[Literal["IPC_LOCK", "SYS_TIME"]] | None = None
     storage: Annotated[Nfs | HostPath, Field(discriminator="kind")] | None = None
     root: Annotated[Nfs | HostPath, Field(discriminator="kind")] = HostPath(path="/")
     deep: Deep | None = None

@@ -348,6 +348,6 @@ def test_a_missing_environment_variable_is_a_problem_of_its_field(wide: PaidProv
 def test_changing_the_account_drops_the_old_fields(local: Service) -> None:
     form = cluster_form()
     old = form.root.field("nodes").widget
-    form.use_model(lambda: local.workload_model("local"))
+    form.use_model("local", lambda: local.workload_model("local"))
     assert old.comm is None, "closed, so that rebuilt forms do not pile up"
     assert form.root.field("command") is not None

@@ -4,55 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import ipywidgets
 import pytest
 from pydantic import BaseModel
 
 from jupyter_gpu_clusters.core.errors import Problem, SpecError
 from jupyter_gpu_clusters.core.references import Masked, Reference
 from jupyter_gpu_clusters.core.specs import build_spec
-from jupyter_gpu_clusters.widgets import nested
-from jupyter_gpu_clusters.widgets.editor import Collected, Editor, place_problems
-from jupyter_gpu_clusters.widgets.nested import GroupEditor, PairsEditor, VariantsEditor
+from jupyter_gpu_clusters.widgets import pairs
+from jupyter_gpu_clusters.widgets.editor import Collected, Host, place_problems
+from jupyter_gpu_clusters.widgets.nested import GroupEditor, VariantsEditor
+from jupyter_gpu_clusters.widgets.pairs import PairsEditor
 from jupyter_gpu_clusters.widgets.shapes import MISSING, Kind, Shape, shapes_of
 from jupyter_gpu_clusters.widgets.values import Lookup
 
+from .filled import Filled, note_of, widgets_in
 from .models import Everything
-
-
-class Filled:
-    """A form over `Everything`, as a person fills it in."""
-
-    def __init__(self) -> None:
-        self.changes = 0
-        self.root = GroupEditor(Shape("", Kind.GROUP, "", fields=shapes_of(Everything)), (), self._count)
-
-    def _count(self) -> None:
-        self.changes += 1
-
-    def __getitem__(self, key: str) -> Any:
-        return self.root.field(key)
-
-    def set(self, key: str, value: Any) -> None:
-        self[key].control.value = value
-
-    def choose(self, key: str, label: str) -> None:
-        self[key].control.label = label
-
-    def written(self) -> tuple[dict[str, Any], Collected]:
-        collected = Collected()
-        value = self.root.written(collected)
-        return ({} if value is MISSING else value), collected
-
-    def value_of(self, key: str) -> Any:
-        return self.written()[0].get(key, MISSING)
-
-    def note(self, key: str) -> str:
-        return note_of(self[key])
-
-
-def note_of(editor: Editor) -> str:
-    return str(editor._note.value)
 
 
 @pytest.fixture
@@ -81,9 +47,9 @@ def test_an_untouched_form_sends_nothing_but_the_empty_required_group(form: Fill
         ("tags", "one\n\ntwo words\n", ["one", "two words"]),
         ("ranks", "0\n 1", [0, 1]),
         (
-            "ports",
-            "- container: 80\n- container: 443\n  external: 8443",
-            [{"container": 80}, {"container": 443, "external": 8443}],
+            "routes",
+            "a:\n- container: 80\n- container: 443\n  external: 8443",
+            {"a": [{"container": 80}, {"container": 443, "external": 8443}]},
         ),
         ("anything", "a: [1, no]", {"a": [1, "no"]}),
         ("anything", "null", None),
@@ -96,7 +62,7 @@ def test_what_is_typed_becomes_plain_data(form: Filled, key: str, typed: Any, va
     assert form.value_of(key) == value
 
 
-@pytest.mark.parametrize("key", ["image", "gpus_per_node", "budget", "script", "tags", "ports", "password"])
+@pytest.mark.parametrize("key", ["image", "gpus_per_node", "budget", "script", "tags", "routes", "password"])
 def test_an_emptied_field_is_left_out(form: Filled, key: str) -> None:
     form.set(key, "env:X" if key == "password" else "5")
     form.set(key, "  " if key != "password" else "")
@@ -164,7 +130,7 @@ def test_rows_without_a_name_or_with_one_name_twice_are_told(form: Filled) -> No
 
 
 def test_rows_are_bounded(form: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nested, "_MOST_PAIRS", 5)
+    monkeypatch.setattr(pairs, "_MOST_PAIRS", 5)
     for _ in range(9):
         form["labels"].add_button.click()
     assert len(form["labels"].rows.children) == 5
@@ -226,7 +192,7 @@ def test_changing_one_value_of_a_group_keeps_its_other_defaults() -> None:
     class Own(BaseModel):
         inner: Inner = Inner(cpus=4)
 
-    root = GroupEditor(Shape("", Kind.GROUP, "", fields=shapes_of(Own)), (), lambda: None)
+    root = GroupEditor(Shape("", Kind.GROUP, "", fields=shapes_of(Own)), (), Host(lambda: None))
     inner: Any = root.field("inner")
     assert inner.field("cpus").control.value == 4
     assert root.written(Collected()) is MISSING
@@ -237,18 +203,18 @@ def test_changing_one_value_of_a_group_keeps_its_other_defaults() -> None:
 
 
 def test_yaml_boxes_tell_line_and_place_of_their_faults(form: Filled) -> None:
-    form.set("ports", "- container: 80\n\t- container: 443")
+    form.set("routes", "a: 1\n\tb: 2")
     _, collected = form.written()
-    assert [(p.field, p.line) for p in collected.problems] == [("ports", 2)]
+    assert [(p.field, p.line) for p in collected.problems] == [("routes", 2)]
 
 
 def test_yaml_boxes_pass_the_lines_of_their_values_on(form: Filled) -> None:
-    form.set("ports", "- container: 80\n- container: 0")
+    form.set("routes", "a:\n- container: 80\n- container: 0")
     data, collected = form.written()
     with pytest.raises(SpecError) as caught:
         build_spec(Everything, data, collected.lines)
-    (problem,) = [p for p in caught.value.problems if p.field.startswith("ports")]
-    assert (problem.field, problem.line) == ("ports[1].container", 2)
+    (problem,) = [p for p in caught.value.problems if p.field.startswith("routes")]
+    assert (problem.field, problem.line) == ("routes.a[1].container", 3)
 
 
 def test_a_name_alone_after_a_dollar_sign_is_a_notebook_variable(form: Filled) -> None:
@@ -301,7 +267,7 @@ def test_problems_stand_beside_their_fields_and_the_rest_is_given_back(form: Fil
         Problem("override.cpus", "must be more than 0."),
         Problem("storage.server", "is missing."),
         Problem("env.TOKEN", "must be text."),
-        Problem("ports[1].container", "must be at least 1.", 2),
+        Problem("routes.a[1].container", "must be at least 1.", 3),
         Problem("", "either this or that."),
         Problem("unheard", "is not known."),
     ]
@@ -311,7 +277,7 @@ def test_problems_stand_beside_their_fields_and_the_rest_is_given_back(form: Fil
     assert "must be more than 0." in note_of(form["override"].field("cpus"))
     assert "is missing." in note_of(form["storage"].group().field("server"))
     assert "TOKEN: must be text." in form.note("env")
-    assert "line 2: [1].container: must be at least 1." in form.note("ports")
+    assert "line 3: a[1].container: must be at least 1." in form.note("routes")
     place_problems([], form.root)
     assert not any('role="alert"' in note_of(editor) for editor in form.root.everything())
 
@@ -352,8 +318,3 @@ def test_a_filled_form_builds_the_model_it_came_from(form: Filled) -> None:
     assert str(spec.budget) == "10.5"
     assert spec.env == {"A": "1"}
     assert spec.model_fields_set == {"image", "region", "needed", "budget", "env"}
-
-
-def widgets_in(widget: Any) -> list[ipywidgets.Widget]:
-    inner = [found for child in getattr(widget, "children", ()) for found in widgets_in(child)]
-    return [widget, *inner]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr, create_model
 
-from jupyter_gpu_clusters.widgets.shapes import MISSING, Kind, Shape, humanised, shapes_of
+from jupyter_gpu_clusters.core.choices import looked_up
+from jupyter_gpu_clusters.widgets.shapes import MISSING, Kind, humanised, shapes_of
 
 from .models import Everything
 
@@ -39,7 +40,10 @@ SHAPES = {shape.key: shape for shape in shapes_of(Everything)}
         ("resources", Kind.GROUP),
         ("override", Kind.GROUP),
         ("needed", Kind.GROUP),
-        ("ports", Kind.YAML),
+        ("ports", Kind.ITEMS),
+        ("routes", Kind.YAML),
+        ("environmentVariables", Kind.ITEMS),
+        ("caps", Kind.LINES),
         ("storage", Kind.VARIANTS),
         ("root", Kind.VARIANTS),
         ("deep", Kind.GROUP),
@@ -127,37 +131,65 @@ def test_variants_of_a_tagged_union_leave_the_tag_out() -> None:
 
 
 def test_recursive_models_end_in_yaml() -> None:
-    def deepest(shape: Shape) -> Shape:
-        inner = [field for field in shape.fields if field.key == "children"]
-        return deepest(inner[0]) if inner else shape
-
-    assert deepest(SHAPES["tree"]).kind is Kind.YAML
+    kinds = []
+    shape = SHAPES["tree"]
+    while shape.kind is not Kind.YAML:
+        inside = shape.entry.fields if shape.entry is not None else shape.fields
+        shape = next(field for field in inside if field.key == "children")
+        kinds.append(shape.kind)
+    assert kinds == [Kind.ITEMS] * 5 + [Kind.YAML]
 
 
 def test_groups_nested_too_deeply_for_a_form_become_yaml() -> None:
-    class D(BaseModel):
-        x: int = 1
-
-    class C(BaseModel):
-        d: D
-
-    class B(BaseModel):
-        c: C
-
-    class A(BaseModel):
-        b: B
-
-    class Top(BaseModel):
-        a: A
-
-    shape = shapes_of(Top)[0]
-    kinds = []
-    while True:
-        kinds.append(shape.kind)
-        if not shape.fields:
-            break
+    models: list[type[BaseModel]] = [create_model("Leaf", x=(int, 1))]
+    for level in range(8):
+        fields: dict[str, Any] = {"inner": (models[-1], ...)}
+        models.append(create_model(f"Level{level}", **fields))
+    shape = shapes_of(models[-1])[0]
+    kinds = [shape.kind]
+    while shape.fields:
         shape = shape.fields[0]
-    assert kinds == [Kind.GROUP, Kind.GROUP, Kind.GROUP, Kind.YAML]
+        kinds.append(shape.kind)
+    assert kinds == [Kind.GROUP] * 6 + [Kind.YAML]
+
+
+def test_a_list_of_groups_has_the_fields_of_one_entry() -> None:
+    entry = SHAPES["ports"].entry
+    assert entry is not None
+    assert [(field.key, field.is_required) for field in entry.fields] == [("container", True), ("external", False)]
+
+
+def test_of_a_masked_list_of_groups_the_values_are_masked_and_the_names_are_not() -> None:
+    variables = SHAPES["environmentVariables"]
+    assert variables.entry is not None
+    assert not variables.is_masked
+    assert {field.key: field.is_masked for field in variables.entry.fields} == {
+        "name": False,
+        "value": True,
+        "exclude": False,
+    }
+
+
+def test_a_list_of_groups_with_a_default_is_yaml_that_shows_it() -> None:
+    class Port(BaseModel):
+        container: int
+
+    class Own(BaseModel):
+        ports: list[Port] = [Port(container=80)]
+
+    (shape,) = shapes_of(Own)
+    assert shape.kind is Kind.YAML
+    assert shape.default == [{"container": 80}]
+
+
+def test_a_field_says_which_list_of_choices_it_has_and_what_that_depends_on() -> None:
+    class Own(BaseModel):
+        sku: int | None = Field(None, json_schema_extra=looked_up("skus", ["location", "spec.project"]))
+        keys: list[str] = Field(default_factory=list, json_schema_extra=looked_up("ssh_keys"))
+
+    sku, keys = shapes_of(Own)
+    assert (sku.kind, sku.look_up, sku.depends_on) == (Kind.INTEGER, "skus", ("location", "spec.project"))
+    assert (keys.kind, keys.look_up, keys.depends_on) == (Kind.LINES, "ssh_keys", ())
 
 
 @pytest.mark.parametrize(("key", "is_masked"), [("env", True), ("script", True), ("password", True), ("labels", False)])
@@ -217,5 +249,8 @@ def test_a_group_with_a_default_of_its_own_shows_those_values() -> None:
 
 
 def test_yaml_fields_say_what_to_write() -> None:
-    assert SHAPES["ports"].help == "As YAML: list of mapping with container* (whole number), external (whole number)."
+    assert (
+        SHAPES["routes"].help
+        == "As YAML: mapping of names to list of mapping with container* (whole number), external (whole number)."
+    )
     assert SHAPES["anything"].help == ""
