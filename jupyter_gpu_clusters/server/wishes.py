@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..core.cell_text import create_cell, submit_cell
+from ..core.cell_text import action_cell, create_cell, submit_cell
 from ..core.errors import Problem, SpecError
 from ..core.models import Plan
 from ..core.service import Service
@@ -108,8 +108,8 @@ async def planned(service: Service, wish: Wish) -> Plan:
             return await service.plan_action(cluster, action, spec)
 
 
-async def cell_of(service: Service, wish: Wish) -> str | None:
-    """The notebook cell that does the same, without values that may be secret; ``None`` where there is none."""
+async def cell_of(service: Service, wish: Wish) -> str:
+    """The notebook cell that does the same, without values that may be secret."""
     match wish:
         case Create(account=account, name=name, spec=data):
             return create_cell(account, name, masked(service.spec_model(account), data))
@@ -119,8 +119,9 @@ async def cell_of(service: Service, wish: Wish) -> str | None:
         case Scale(account=account, nodes=nodes):
             cluster = cluster_in(await service.state(), account, wish.cluster_id)
             return f"%cluster_scale {shlex.quote(cluster.full_name)} --nodes {nodes}\n"
-        case Act():
-            return None
+        case Act(account=account, action=action, spec=data):
+            cluster = cluster_in(await service.state(), account, wish.cluster_id)
+            return action_cell(cluster.full_name, action, masked(service.action_model(account, action), data))
 
 
 def spec_of(model: type[M], data: Mapping[str, Any], name: str | None, problems: Sequence[Problem] = ()) -> M:
