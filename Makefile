@@ -14,6 +14,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
 
+# Most tests wait more than they work, those in a browser do not.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS := $(shell expr $(CORES) \* 2)
+
 .PHONY: help demo lab test check fix clean
 
 help:
@@ -32,8 +36,8 @@ lab: $(VENV)/.lab
 
 test: $(VENV)/.test node_modules/.installed system
 	npm test
-	$(PY) -m pytest -n auto --dist loadfile
-	$(PY) -m pytest -n auto --dist loadfile tests/ui
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile
+	$(PY) -m pytest -n $(CORES) --dist loadfile tests/ui
 
 check: $(VENV)/.test node_modules/.installed
 	$(BIN)/ruff check .

@@ -62,10 +62,16 @@ class Accounts:
         return known
 
     def usable(self, names: Sequence[str] = ()) -> tuple[dict[str, Provider], dict[str, SettingsError]]:
-        """The providers of these accounts (all by default), and why some have none (its package is gone)."""
+        """The providers of these accounts (all by default), and why some have none (its package is gone).
+
+        Raises
+        ------
+        SettingsError : there is no account of a name.
+        """
         providers: dict[str, Provider] = {}
         broken: dict[str, SettingsError] = {}
         for name in names or self.names():
+            self.account(name)
             try:
                 providers[name] = self.provider(name)
             except SettingsError as exc:
