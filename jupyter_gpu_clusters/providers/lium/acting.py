@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from pydantic import BaseModel
 
 from ...core.errors import GpuClustersError
 from ...core.findings import Findings
+from ...core.lenient import time_in
 from ...core.models import Cluster, Order, Plan, Verb
 from ...core.provider import Action, ActsOnClusters, Search
 from .actions import ACTIONS, Deed, carry_out, confirm_of, end_of, targets
 from .client import Client
+from .convert import groups_of
 from .looking import Looking
 from .spec import ScheduleRemoval, SwitchTemplate
 
@@ -63,14 +66,22 @@ class Acting(Looking, ActsOnClusters):
         return (found.item or deed.before).model_copy(update=names)
 
     async def find_acted(self, order: Order) -> Search:
-        """An end time can be read back; the rest cannot."""
-        found = await self.get_cluster(order.target_id or "")
-        wants_end = order.action == "schedule_removal"
-        if found.item is not None and order.action in ("schedule_removal", "cancel_removal"):
-            if (found.item.ends_at is not None) == wants_end:
-                return Search(found=(found.item,))
-            return Search(reason="Its end time does not show that yet.")
-        return Search(reason=f"Nothing that Lium shows tells whether {order.action} was done.")
+        """An end time can be read back, of every member; the rest cannot."""
+        if order.action not in ("schedule_removal", "cancel_removal"):
+            return Search(reason=f"Nothing that Lium shows tells whether {order.action} was done.")
+        pods = await (await self._access.connect()).client.list_pods()
+        target = order.target_id or ""
+        members = groups_of(pods).get(target, [])
+        wanted = time_in(order.shown.get("at"))
+        if members and all(_same(pod.removal_scheduled_at, wanted) for pod in members):
+            return Search(found=(self._cluster(target, members),))
+        return Search(reason="Its end time does not show that yet.")
+
+
+def _same(shown: datetime | None, wanted: datetime | None) -> bool:
+    if shown is None or wanted is None:
+        return shown is wanted
+    return abs(shown - wanted) < timedelta(seconds=2)
 
 
 async def _template_id(spec: SwitchTemplate, client: Client, findings: Findings) -> str | None:

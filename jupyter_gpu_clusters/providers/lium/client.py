@@ -100,8 +100,8 @@ class Client:
     # Pods and clusters
 
     async def list_pods(self) -> Rows[Pod]:
-        """``GET /pods``: a plain array of everything the key sees."""
-        return _rows(await self._http.get("/pods"), Pod)
+        """``GET /pods``: a plain array of everything the key sees, each pod once."""
+        return _identified(_rows(await self._http.get("/pods"), Pod))
 
     async def get_pod(self, pod_id: str) -> Pod:
         """``GET /pods/{id}``."""
@@ -306,6 +306,13 @@ def _rows(answer: Answer, kind: type[W], wrapped: str | None = None) -> Rows[W]:
     rows.extend(kind.model_validate(row) for row in found if isinstance(row, dict))
     rows.is_whole = len(rows) == len(found)
     return rows
+
+
+def _identified(rows: Rows[Pod]) -> Rows[Pod]:
+    """Each pod once; what has no id cannot be told from others, so the list is not whole."""
+    pods: Rows[Pod] = Rows({pod.id: pod for pod in rows if pod.id is not None}.values())
+    pods.is_whole = rows.is_whole and all(pod.id is not None for pod in rows)
+    return pods
 
 
 def _log_line(line: str) -> str | None:

@@ -10,7 +10,8 @@ Certain refusals of a rent (nothing was rented), where the body is the service's
 | 429 | the request was not executed |
 
 and a 403 that is not JSON: the edge firewall stopped the body before it reached the service. A 409 is never certain:
-its codes are not all known, and some mean that an earlier try may have rented. 5xx says nothing.
+its codes are not all known, and some mean that an earlier try may have rented. Nor is any status whose code is about
+the idempotency key: it tells that the key was seen before. 5xx says nothing.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _KINDS: Mapping[int, type[ProviderError]] = {
 _CODES: Mapping[str, type[ProviderError]] = {
     "node_unavailable": NoCapacityError,
     "no_matching_node": NoCapacityError,
+    "idempotency_key_reused": ConflictError,
     "insufficient_balance": QuotaError,
     "api_key_budget_exceeded": QuotaError,
     "pod_not_found": NotFoundError,
@@ -72,9 +74,14 @@ def read_error(answer: Answer) -> Refusal | None:
         hint=_hint(body, text),
         problems=tuple(_problems(body)),
         request_id=_request_id(body),
-        is_definite=(answer.is_success or answer.status in _DEFINITE) and not ids_in(answer),
+        is_definite=_is_certain(answer.status, code) and not ids_in(answer),
         ids=ids_in(answer),
     )
+
+
+def _is_certain(status: int, code: str | None) -> bool:
+    is_about_key = (code or "").lower().startswith("idempotency_")
+    return (200 <= status < 300 or status in _DEFINITE) and not is_about_key
 
 
 def ids_in(answer: Answer) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def ids_in(answer: Answer) -> tuple[str, ...]:
     if isinstance(body, Mapping):
         listed = body.get("pod_ids")
         found = [one for one in listed if isinstance(one, str) and one] if isinstance(listed, list) else []
-        one = body.get("pod_id") or (body.get("id") if "error" not in body else None)
+        one = body.get("pod_id") or (None if body.get("error") else body.get("id"))
         return tuple(dict.fromkeys([*found, *([one] if isinstance(one, str) and one else [])]))
     if answer.is_json:
         return ()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
+from decimal import Decimal
 
 from ...core.errors import GpuClustersError
 from ...core.models import AccountStatus, Cluster, Listing, Lookup, Money, Offer, utc_now
 from ...core.provider import ListsOffers, RemoteIdentity
 from ...core.settings import Account
 from .access import Access
-from .convert import CURRENCY, cluster_of, fabric_offer, groups_of, host_offer
+from .clusters import cluster_of
+from .convert import CURRENCY, cheapest_first, fabric_offer, groups_of, host_offer, spend_of
 from .wire import Pod
+
+_MOST_HOSTS = 200
 
 
 class Looking(ListsOffers):
@@ -42,12 +45,14 @@ class Looking(ListsOffers):
             return self._status(False, " ".join(exc.lines()), None)
         balance: Money | None = None
         told = f"{len(groups_of(pods))} clusters"
-        with suppress(GpuClustersError):
+        try:
             amount = (await client.me()).balance
-            balance = None if amount is None else Money(amount=amount, currency=CURRENCY)
-        spend = sum(pod.price for pod in pods if pod.price is not None)
-        if balance is not None and spend > 0:
-            told += f", {spend} {CURRENCY} per hour: the balance lasts {max(balance.amount, 0 * spend) / spend:.1f} h"
+        except GpuClustersError as exc:
+            return self._status(True, f"{told}; the balance could not be read: {' '.join(exc.lines())}", None)
+        balance = None if amount is None else Money(amount=amount, currency=CURRENCY)
+        spend = Money(amount=spend_of(pods), currency=CURRENCY)
+        if balance is not None and spend.amount > 0:
+            told += f", {spend} per hour: the balance lasts {max(balance.amount, Decimal(0)) / spend.amount:.1f} h"
         return self._status(True, told, balance)
 
     def _status(self, is_usable: bool, detail: str, balance: Money | None) -> AccountStatus:
@@ -63,14 +68,20 @@ class Looking(ListsOffers):
     # Looking
 
     async def list_offers(self) -> Listing[Offer]:
-        """Fabrics with free nodes, then single hosts."""
+        """Fabrics with free nodes, then the cheapest single hosts."""
         began = utc_now()
         client = (await self._access.connect()).client
         fabrics, hosts = await asyncio.gather(client.list_fabrics(), client.list_executors())
         name = self.account.name
-        found = [*(fabric_offer(one, name) for one in fabrics), *(host_offer(one, name) for one in hosts)]
-        offers = tuple(offer for offer in found if offer is not None)
-        return Listing[Offer](items=offers, observed_at=began, is_complete=fabrics.is_whole and hosts.is_whole)
+        singles = [offer for one in cheapest_first(hosts) if (offer := host_offer(one, name)) is not None]
+        several = [offer for one in fabrics if (offer := fabric_offer(one, name)) is not None]
+        more = len(singles) - _MOST_HOSTS
+        return Listing[Offer](
+            items=(*several, *singles[:_MOST_HOSTS]),
+            observed_at=began,
+            is_complete=fabrics.is_whole and hosts.is_whole and more <= 0,
+            not_seen=(f"{more} dearer single nodes",) if more > 0 else (),
+        )
 
     async def list_clusters(self) -> Listing[Cluster]:
         """Everything the key sees, grouped by cluster; one list call."""
@@ -89,8 +100,11 @@ class Looking(ListsOffers):
         members = groups_of(pods).get(cluster_id, [])
         if members:
             return Lookup[Cluster](answer="found", item=self._cluster(cluster_id, members), observed_at=began)
-        if not pods.is_whole:
+        apart = [pod.id for pod in pods if pod.id in self._members.get(cluster_id, ())]
+        if apart or not pods.is_whole:
             reason = "The list of pods could not be read as a whole."
+            if apart:
+                reason = f"Its nodes are listed, but not as a cluster: {', '.join(one or '' for one in apart)}."
             return Lookup[Cluster](answer="cannot_tell", reason=reason, observed_at=began)
         return Lookup[Cluster](answer="absent", observed_at=began)
 

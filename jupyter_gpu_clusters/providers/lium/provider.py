@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
@@ -12,10 +13,12 @@ from ...core.choices import Choice, LookUp
 from ...core.errors import GpuClustersError, Problem, ProviderError
 from ...core.findings import Findings
 from ...core.http import LostAnswerError
+from ...core.lenient import amount_in
 from ...core.models import (
     Cluster,
     Details,
     Listing,
+    Money,
     Node,
     Order,
     Plan,
@@ -35,7 +38,7 @@ from . import details, renting
 from .acting import Acting
 from .choices import LOOK_UPS, Choices, key_choice
 from .client import Client
-from .convert import CURRENCY, cluster_id_of, groups_of, pod_of
+from .convert import CURRENCY, cluster_id_of, groups_of, pod_of, spend_of
 from .removing import Removing
 from .resolve import Rent, resolve, shown
 from .spec import LiumSpec
@@ -44,6 +47,7 @@ from .wire import Pod
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
 _LONGEST_NAME = 63
 _BILLING_NOTE = "Billed per second, as if from the moment the rent is accepted, until it is deleted."
+_BACKUPS = "Backups are on unless `enable_backups: false`, as far as is known; they are billed by size on top."
 _NO_END = "NO END TIME: it is billed until it is deleted. `termination_hours` gives it one."
 
 
@@ -81,6 +85,7 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
         await _check_balance(connection.client, rent, pods, findings)
         findings.refuse("The cluster cannot be rented like this.", self.name)
         ended = [] if spec.termination_hours is not None else [_NO_END]
+        kept = [] if spec.enable_backups is False else [_BACKUPS]
         request = {"executor_uuids": rent.executor_ids, **shown(rent.fields)}
         return Plan(
             verb=Verb.CREATE,
@@ -96,7 +101,7 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
             nodes=len(rent.executor_ids),
             gpus=rent.gpus,
             price_per_hour=rent.price,
-            warnings=(*findings.warnings, *ended, _BILLING_NOTE),
+            warnings=(*findings.warnings, *ended, *kept, _BILLING_NOTE),
         )
 
     async def create_cluster(self, plan: Plan, order: Order) -> Cluster:
@@ -110,11 +115,11 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
         assert isinstance(rent, Rent)
         connection = await self._access.connect()
         ids = await renting.send(connection, rent, order, customer_ref)
-        listed = await renting.members(connection.client, ids)
+        listed = await renting.members(connection.client, rent, ids)
+        everybody = tuple(dict.fromkeys([*ids, *(pod.id for pod in listed if pod.id is not None)]))
         unended: list[str] = []
         if hours := rent.fields.get("termination_hours"):
-            unended = await renting.schedule_missing_ends(connection.client, ids, listed, hours)
-            listed = await _fresh(connection.client, listed)
+            listed, unended = await renting.see_to_ends(connection.client, everybody, listed, hours)
         if not listed:
             raise LostAnswerError(
                 f"Lium has rented {len(ids)} pods ({', '.join(ids)}) but does not list them yet; they are billed.",
@@ -122,32 +127,24 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
                 ids=ids,
             )
         cluster_id = cluster_id_of(listed[0])
-        self._members[cluster_id] = ids
-        return self._made(self._cluster(cluster_id, listed), plan, order, unended)
-
-    def _made(self, cluster: Cluster, plan: Plan, order: Order, unended: Sequence[str]) -> Cluster:
-        reasons = [cluster.reason] if cluster.reason else []
-        if unended:
-            reasons.append(f"NO END TIME on {', '.join(unended)}: it could not be set there.")
-        old, new = plan.price_per_hour, cluster.price_per_hour
-        if old is not None and new is not None and new.amount > old.amount:
-            reasons.append(f"It costs {new} per hour; {old} was planned.")
-        changes: dict[str, Any] = {"name": order.name, "order_id": order.order_id, "created_here": True}
-        changes |= {"reason": " ".join(reasons) or None, "price_per_hour": new or old}
-        return cluster.model_copy(update=changes)
+        self._members[cluster_id] = everybody
+        return _made(self._cluster(cluster_id, listed), plan, order, unended)
 
     async def find_created(self, order: Order) -> Search:
         """By the pods that an answer named; else by mark and the very set of hosts among what is new since."""
         client = (await self._access.connect()).client
         pods = await client.list_pods()
+        wanted = set(order.shown.get("executor_uuids") or ())
         ours = [pod for pod in pods if pod.id in order.remote_ids]
+        settled = [pod for pod in ours if pod.cluster_id is not None or len(wanted) == 1]
+        if settled:
+            return Search(found=(self._adopted(order, cluster_id_of(settled[0]), pods, order.remote_ids),))
         if ours:
-            return Search(found=(self._adopted(order, cluster_id_of(ours[0]), pods),))
+            return Search(reason="Its nodes are listed, but not yet as one cluster; they are billed.")
         if order.mark not in order.remote_name:
             return Search(reason="It was ordered under an exact name; without a mark nothing is adopted.")
-        new = [pod for pod in pods if pod.pod_name == order.remote_name and pod.id not in order.baseline]
+        new = [pod for pod in pods if order.mark in (pod.pod_name or "").lower() and pod.id not in order.baseline]
         groups = {one: found for one, found in groups_of(new).items() if one not in order.baseline}
-        wanted = set(order.shown.get("executor_uuids") or ())
         whole = [one for one, found in groups.items() if {pod.host_id for pod in found} == wanted]
         if len(whole) == 1 and len(groups) == 1:
             return Search(found=(self._adopted(order, whole[0], pods),))
@@ -156,8 +153,9 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
             return Search(reason=f"Something of its name shows, but not all of it: {seen}. It may be billed.")
         return Search(reason=None if pods.is_whole else "The list of pods could not be read as a whole.")
 
-    def _adopted(self, order: Order, cluster_id: str, pods: Sequence[Pod]) -> Cluster:
+    def _adopted(self, order: Order, cluster_id: str, pods: Sequence[Pod], named: Sequence[str] = ()) -> Cluster:
         members = groups_of(pods)[cluster_id]
+        self._members[cluster_id] = tuple(dict.fromkeys([*named, *(pod.id or "" for pod in members)]))
         changes = {"name": order.name, "order_id": order.order_id, "created_here": True}
         return self._cluster(cluster_id, members).model_copy(update=changes)
 
@@ -190,22 +188,35 @@ async def _check_balance(client: Client, rent: Rent, pods: Sequence[Pod], findin
     user = await findings.unless_silent("balance", client.me)
     if user is None or user.balance is None or rent.price is None:
         return
-    spend = rent.price.amount + sum(pod.price for pod in pods if pod.price is not None)
-    needed = rent.price.times(1).model_copy(update={"amount": spend / 4})
-    if user.balance <= needed.amount:
-        findings.warnings.append(
-            f"Lium will refuse it: the balance is {user.balance} {CURRENCY}, and more than {needed} is needed (15 min)."
+    spend = rent.price.amount + spend_of(pods)
+    needed = spend / 4
+    if rent.is_single:
+        with suppress(GpuClustersError):
+            gpus = rent.fields.get("gpu_count")
+            quote = await client.quote(rent.executor_ids[0], hours=1, gpu_count=gpus)
+            needed = amount_in(quote.get("rent_balance_required_usd")) or needed
+    have, least = (Money(amount=amount, currency=CURRENCY) for amount in (user.balance, needed))
+    if user.balance <= needed:
+        text = f"Lium will refuse it: the balance is {have}, and more than {least} is needed (15 min)."
+    else:
+        text = (
+            f"The balance is {have} (more than {least} is needed): {user.balance / spend:.1f} h of this and the rest."
         )
+    findings.warnings.append(text)
 
 
-async def _fresh(client: Client, listed: list[Pod]) -> list[Pod]:
-    """The members with the end times they have now; as they were where that cannot be read."""
-    try:
-        pods = await client.list_pods()
-    except GpuClustersError:
-        return listed
-    ids = {pod.id for pod in listed}
-    return [pod for pod in pods if pod.id in ids] or listed
+def _made(cluster: Cluster, plan: Plan, order: Order, unended: Sequence[str]) -> Cluster:
+    reasons = [cluster.reason] if cluster.reason else []
+    if cluster.node_count != plan.nodes:
+        reasons.append(f"It has {cluster.node_count} nodes; {plan.nodes} were ordered.")
+    if unended:
+        reasons.append(f"NO END TIME as asked on {', '.join(unended)}: it could not be set, or does not show.")
+    old, new = plan.price_per_hour, cluster.price_per_hour
+    if old is not None and new is not None and new.amount > old.amount:
+        reasons.append(f"It costs {new} per hour; {old} was planned.")
+    changes: dict[str, Any] = {"name": order.name, "order_id": order.order_id, "created_here": True}
+    changes |= {"reason": " ".join(reasons) or None, "price_per_hour": new or old}
+    return cluster.model_copy(update=changes)
 
 
 def _name_problems(name: str, is_exact: bool) -> list[Problem]:

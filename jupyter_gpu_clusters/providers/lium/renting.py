@@ -7,6 +7,7 @@ What a second answer means:
 | second answer | meaning |
 |---|---|
 | accepted, or refused in band or with 400, 404, 422 | the first call's, or this one's if the first never came |
+| a code about the key | the key was seen before: the first call may have rented |
 | 401, 402, 403, 429 | checked before the key is looked at: says nothing of the first call |
 | 409 | the first call is still running, or may have rented |
 """
@@ -15,7 +16,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 from ...core.errors import GpuClustersError, OutcomeUnknownError, ProviderError
 from ...core.http import Answer, Body, LostAnswerError
@@ -31,6 +33,7 @@ _RESEND_AFTER_S = 1.0
 _RESEND_WITHIN_S = 60.0
 _LOOKS = 3
 _LOOK_EVERY_S = 3.0
+_START_TAKES = timedelta(minutes=30)
 _SAYS_NOTHING = frozenset({401, 402, 403, 409, 429})
 
 
@@ -103,36 +106,66 @@ async def _again(
     except ProviderError as exc:
         if exc.is_definite and exc.status not in _SAYS_NOTHING:
             raise
+        lost.ids = tuple(dict.fromkeys([*lost.ids, *exc.ids]))
         raise lost from exc
     except GpuClustersError as exc:
+        lost.ids = tuple(dict.fromkeys([*lost.ids, *exc.ids]))
         raise lost from exc
 
 
-async def members(client: Client, ids: Sequence[str]) -> list[Pod]:
-    """The rented pods as listed, looked for a few times until all of them show; maybe fewer."""
+async def members(client: Client, rent: Rent, ids: Sequence[str]) -> list[Pod]:
+    """The rented pods as listed, looked for a few times until all of them show; maybe fewer.
+
+    An answer may name fewer pods than were rented: who shares a cluster with those belongs to it. Several nodes that
+    show no cluster yet are not listed as what they are.
+    """
     found: list[Pod] = []
     for look in range(_LOOKS):
         if look:
             await asyncio.sleep(_LOOK_EVERY_S)
         try:
-            found = [pod for pod in await client.list_pods() if pod.id in ids]
+            pods = await client.list_pods()
         except GpuClustersError:
             continue
-        if len(found) == len(ids):
+        ours = [pod for pod in pods if pod.id in ids]
+        homes = {pod.cluster_id for pod in ours if pod.cluster_id}
+        found = ours if rent.is_single else [pod for pod in pods if pod.cluster_id in homes]
+        if len(found) >= len(rent.executor_ids) and set(ids) <= {pod.id for pod in found}:
             break
     return found
 
 
-async def schedule_missing_ends(client: Client, ids: Sequence[str], listed: Sequence[Pod], hours: int) -> list[str]:
-    """Give every member that does not show the asked end time one of its own; ids of those where that failed."""
-    ended = {pod.id for pod in listed if pod.removal_scheduled_at is not None}
-    at = utc_now() + timedelta(hours=hours)
-    failed = []
-    for pod_id in ids:
-        if pod_id in ended:
-            continue
-        try:
+async def see_to_ends(
+    client: Client, ids: Sequence[str], listed: Sequence[Pod], hours: int
+) -> tuple[list[Pod], list[str]]:
+    """See that every member has the end time that was asked for; those that do not show it get one of their own.
+
+    Returns
+    -------
+    The members as they are now, and ids of those that show none.
+    """
+    began = min((pod.created_at for pod in listed if pod.created_at is not None), default=utc_now())
+    at = began + timedelta(hours=hours)
+    ended = {pod.id for pod in listed if _ends_near(pod, at)}
+    late = [one for one in ids if one not in ended]
+    for pod_id in late:
+        with suppress(GpuClustersError):
             await client.schedule_removal(pod_id, at)
-        except GpuClustersError:
-            failed.append(pod_id)
-    return failed
+    now = await _fresh(client, listed) if late else list(listed)
+    shown = {pod.id for pod in now if _ends_near(pod, at)}
+    return now, [one for one in ids if one not in shown]
+
+
+def _ends_near(pod: Pod, at: datetime) -> bool:
+    """Whether it shows that end; the service counts from the pod's start, a while after the order."""
+    return pod.removal_scheduled_at is not None and abs(pod.removal_scheduled_at - at) <= _START_TAKES
+
+
+async def _fresh(client: Client, listed: Sequence[Pod]) -> list[Pod]:
+    """The members as they are now; as they were where that cannot be read."""
+    try:
+        pods = await client.list_pods()
+    except GpuClustersError:
+        return list(listed)
+    ids = {pod.id for pod in listed}
+    return [pod for pod in pods if pod.id in ids] or list(listed)

@@ -78,7 +78,7 @@ class LiumSpec(Part):
         "Template id", "The same as template.", json_schema_extra=looked_up("template_ids")
     )
     gpu_count: Annotated[StrictInt, Field(ge=1)] | None = _field(
-        "GPUs", "GPUs of one single node; several nodes are always whole."
+        "GPUs", "GPUs of one single node; of several nodes always the whole number."
     )
     volume_id: Text | None = _field("Volume id", "The same as volume.", json_schema_extra=looked_up("volume_ids"))
     backup_log_id: Uuid | None = _field(

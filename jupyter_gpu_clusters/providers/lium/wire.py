@@ -53,6 +53,7 @@ class Executor(Wire):
     specs: Annotated[Specs, OBJECT] = Specs()
     tier: Text = None
     active: Flag = None
+    frequent_rent_failures: Flag = None
 
     @property
     def gpus(self) -> int | None:
