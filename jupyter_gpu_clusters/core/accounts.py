@@ -28,6 +28,7 @@ class Accounts:
         self._settings = Settings.load()
         self._stamp = _stamp()
         self._providers: dict[str, Provider] = {}
+        self._retired: list[Provider] = []
 
     @property
     def settings(self) -> Settings:
@@ -57,6 +58,8 @@ class Accounts:
         """The provider object of an account, the same at every call while its settings stay."""
         account = self.account(name)
         known = self._providers.get(name)
+        if known is not None and known.account != account:
+            self._retired.append(known)
         if known is None or known.account != account:
             known = self._providers[name] = _class_of(account)(account)
         return known
@@ -91,9 +94,10 @@ class Accounts:
         raise NotSupportedError(f"{name}: {provider.why_not(ability)}", provider=provider.name)
 
     async def aclose(self) -> None:
-        """Close every provider."""
-        for provider in self._providers.values():
+        """Close every provider, also those whose settings changed: they may have been at work until now."""
+        for provider in (*self._retired, *self._providers.values()):
             await provider.aclose()
+        self._retired.clear()
         self._providers.clear()
 
 

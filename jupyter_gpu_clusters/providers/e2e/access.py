@@ -6,7 +6,6 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-import httpx
 from anyio import to_thread
 from pydantic import SecretStr
 
@@ -78,17 +77,15 @@ class Access:
         return await to_thread.run_sync(self._identity)
 
     def _identity(self) -> RemoteIdentity:
-        base, project, iam, mark = DEFAULT_URL, None, None, ""
+        origin, project, iam, mark = Base.parse(DEFAULT_URL).origin, None, None, ""
         with suppress(SettingsError):
             options = Options.of(self.account)
-            base, project, iam = options.base_url, options.project_id, options.active_iam
-            credential = credential_of(self.account, options, Base.parse(base).origin)
+            origin, project, iam = Base.parse(options.base_url).origin, options.project_id, options.active_iam
+            credential = credential_of(self.account, options, origin)
             project = project if project is not None else credential.project_id
             mark = fingerprint(credential.api_key, credential.auth_token)
         scope = f"project {project}" if project is not None else ""
         scope += f" iam {iam}" if iam is not None else ""
-        url = httpx.URL(base)
-        origin = Base.parse(base).origin if url.host else base
         return RemoteIdentity(provider="e2e", origin=origin, scope=scope, credential=mark)
 
     async def aclose(self) -> None:

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from ...core.findings import Findings
 from ...core.provider import Action
 from . import wire
-from .resolve import Lists, chosen, image_version, key_ids
+from .lists import Lists, chosen, expect
+from .resolve import group_id, image_version, key_ids
 from .spec import AddSecurityGroup, AttachIp, DetachIp, Nothing, RemoveSecurityGroup, UpdateImage, UpdateSshKeys
 
 ACTIONS: Mapping[str, Action] = {
@@ -86,8 +87,10 @@ async def _keys(wish: Wish, spec: UpdateSshKeys) -> dict[str, Any]:
     wanted = await key_ids(wish.lists, wish.findings, spec.ssh_keys, spec.ssh_key_ids)
     if not wanted and not wish.findings.problems:
         wish.findings.wrong("ssh_keys", "is needed: at least one key, else nobody could log in.")
-    present = [] if spec.replace else [key.pk for key in wish.now.ssh_keys if key.pk is not None]
-    return {"ssh_key_ids": list(dict.fromkeys([*present, *wanted]))}
+    present = [] if spec.replace else wish.now.key_ids
+    if present is None:
+        wish.findings.wrong("replace", "must be true: E2E does not tell which keys are there now, so all would go.")
+    return {"ssh_key_ids": list(dict.fromkeys([*(present or ()), *wanted]))}
 
 
 async def _image(wish: Wish, spec: UpdateImage) -> dict[str, Any]:
@@ -95,12 +98,13 @@ async def _image(wish: Wish, spec: UpdateImage) -> dict[str, Any]:
 
 
 async def _ip(wish: Wish, spec: AttachIp) -> dict[str, Any]:
-    number = None
-    if spec.ip is not None:
-        number = chosen(wish.findings, "ip", spec.ip, await wish.lists.addresses())
-    elif spec.reserved_ip_id is None:
+    own = spec.reserved_ip_id
+    if spec.ip is None and own is None:
         wish.findings.wrong("ip", "is needed: a reserved address, or reserved_ip_id.")
-    return {"reserved_ip_id": wish.findings.one_of("ip", number, "reserved_ip_id", spec.reserved_ip_id)}
+    known = await wish.lists.addresses()
+    expect(wish.findings, "Reserved IP", () if own is None else (own,), known)
+    number = None if spec.ip is None else chosen(wish.findings, "ip", spec.ip, known)
+    return {"reserved_ip_id": wish.findings.one_of("ip", number, "reserved_ip_id", own)}
 
 
 async def _detach(wish: Wish, spec: DetachIp) -> dict[str, Any]:
@@ -109,23 +113,18 @@ async def _detach(wish: Wish, spec: DetachIp) -> dict[str, Any]:
 
 async def _add_groups(wish: Wish, spec: AddSecurityGroup) -> dict[str, Any]:
     numbers = list(spec.security_groups_ids or ())
-    if spec.security_groups:
-        known = await wish.lists.groups()
-        named = (chosen(wish.findings, "security_groups", name, known) for name in spec.security_groups)
-        numbers += [number for number in named if number is not None]
+    known = await wish.lists.groups()
+    expect(wish.findings, "Security groups", numbers, known)
+    named = (chosen(wish.findings, "security_groups", name, known) for name in spec.security_groups or ())
+    numbers += [number for number in named if number is not None]
     if not numbers and not wish.findings.problems:
         wish.findings.wrong("security_groups", "is needed: at least one group.")
     return {"security_groups_ids": list(dict.fromkeys(numbers))}
 
 
 async def _remove_group(wish: Wish, spec: RemoveSecurityGroup) -> dict[str, Any]:
-    number = None
-    if spec.security_group is not None:
-        number = chosen(wish.findings, "security_group", spec.security_group, await wish.lists.groups())
-    elif spec.security_group_id is None:
-        wish.findings.wrong("security_group", "is needed: a group's name, or security_group_id.")
-    own = spec.security_group_id
-    return {"security_group_id": wish.findings.one_of("security_group", number, "security_group_id", own)}
+    number = await group_id(wish.lists, wish.findings, spec.security_group, spec.security_group_id)
+    return {"security_group_id": number}
 
 
 _BUILDERS: Mapping[str, Builder] = {
@@ -143,7 +142,7 @@ _BUILDERS: Mapping[str, Builder] = {
 def took_effect(action: str | None, shown: Mapping[str, Any], now: wire.Cluster) -> bool | None:
     """Whether a cluster shows what an action wanted; ``None`` where nothing that can be read tells."""
     if action == "update_ssh_keys":
-        return set(shown.get("ssh_key_ids") or ()) == {key.pk for key in now.ssh_keys}
+        return now.key_ids is not None and set(shown.get("ssh_key_ids") or ()) == set(now.key_ids)
     if action == "update_image":
         return now.image_version.number == shown.get("image_version_id")
     return None

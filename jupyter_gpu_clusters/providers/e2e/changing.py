@@ -11,14 +11,14 @@ from pydantic import BaseModel
 from ...core.errors import ConflictError, GpuClustersError, Problem, SpecError
 from ...core.findings import Findings
 from ...core.http import Body
-from ...core.models import Cluster, Order, Plan, Verb
+from ...core.models import Cluster, ClusterPhase, Order, Plan, Verb
 from ...core.provider import Action, ActsOnClusters, ScalesClusters, Search
 from . import wire
 from .access import Connection
 from .actions import ACTIONS, Wish, body_of, confirm_of, took_effect
-from .convert import price_of, split_id
+from .convert import phase_of, price_of, split_id
+from .lists import Lists
 from .looking import Looking
-from .resolve import Lists
 
 BILLING_NOTE = (
     "Billed as if from creation until it is deleted, which is how E2E's nearest sibling does it; there is no pause."
@@ -63,7 +63,7 @@ class Changing(Looking, ScalesClusters, ActsOnClusters):
                 "gpus": added * (row.sku_details.specs.gpu or 0),
                 "is_free": False,
                 "price_per_hour": price_of(price, added) if price is not None else None,
-                "warnings": (*notes, BILLING_NOTE),
+                "warnings": (*_not_running(row), *notes, BILLING_NOTE),
             }
         )
 
@@ -72,12 +72,12 @@ class Changing(Looking, ScalesClusters, ActsOnClusters):
     ) -> tuple[wire.Price | None, list[str]]:
         """The hourly price of a node more: its own, or for a committed cluster that of its node type."""
         own = row.sku_details.plan
-        if not own.is_committed:
+        if own.days == 0:
             return own, []
         findings = Findings()
         plans = await Lists(connection.client, connection.options, location, findings).plans()
         rows = [one for sku in plans or () if sku.sku_id == row.sku_details.specs.sku_id for one in sku.plans]
-        hourly = [one for one in rows if not one.is_committed and one.is_active is not False]
+        hourly = [one for one in rows if one.fits(0, location)]
         note = "Nodes added to a committed cluster are hourly, as far as is known."
         return (hourly[0] if len(hourly) == 1 else None), [*findings.warnings, note]
 
@@ -111,9 +111,10 @@ class Changing(Looking, ScalesClusters, ActsOnClusters):
         wish = Wish(Lists(connection.client, connection.options, location, findings), findings, now)
         body = await body_of(action, wish, spec)
         findings.refuse(f"{action} cannot be done like this.", self.name)
-        keys = {"ssh_keys_now": [key.label or key.pk for key in now.ssh_keys]} if action == "update_ssh_keys" else {}
+        present = [key.label or key.pk for key in now.ssh_keys or ()]
+        keys = {"ssh_keys_now": present} if action == "update_ssh_keys" else {}
         plan = await self._change(cluster, body, digest, Verb.ACT, keys)
-        changes = {"confirm": confirm_of(action, spec), "warnings": tuple(findings.warnings)}
+        changes = {"confirm": confirm_of(action, spec), "warnings": (*_not_running(now), *findings.warnings)}
         return plan.model_copy(update=changes)
 
     async def act(self, plan: Plan, order: Order) -> Cluster:
@@ -149,12 +150,23 @@ class Changing(Looking, ScalesClusters, ActsOnClusters):
 
     async def _send(self, change: _Change, connection: Connection) -> Cluster:
         """What comes back is a cluster, an address, a text or nothing; then the cluster is read."""
-        data = await connection.client.act(change.location, change.number, Body.from_json(change.body))
+        try:
+            data = await connection.client.act(change.location, change.number, Body.from_json(change.body))
+        except GpuClustersError as exc:
+            exc.ids = ()
+            raise
         row = wire.Cluster.model_validate(data) if isinstance(data, dict) and "no_of_nodes" in data else None
         if row is None or str(row.id) != change.number:
             try:
                 row = await connection.client.get_cluster(change.location, change.number)
             except GpuClustersError:
                 return change.before
-        now = self._cluster(row, change.location, connection)
+        now = self._shown(row, change.location, connection)
         return now.model_copy(update={"name": change.before.name, "order_id": change.before.order_id})
+
+
+def _not_running(row: wire.Cluster) -> tuple[str, ...]:
+    """Actions are documented for running clusters only; what E2E answers otherwise is not known."""
+    if phase_of(row.status) is ClusterPhase.RUNNING:
+        return ()
+    return (f"E2E does this to running clusters; this one is {row.status or 'in no state that is told'}.",)

@@ -8,8 +8,9 @@ from typing import Any
 from ...core.choices import Choice, LookUp
 from ...core.errors import SettingsError
 from ...core.models import Listing
-from .client import Client, Page
+from .client import Client
 from .options import LOCATIONS, Options
+from .pages import Page
 from .wire import Price, ReservedIp, Sku, SshKey, Thing
 
 _MOST = 1000
@@ -107,10 +108,10 @@ class Choices:
         if wanted_id is not None:
             skus = [sku for sku in page if sku.sku_id == wanted_id]
         elif isinstance(wanted, str):
-            skus = [sku for sku in page if (sku.name or "").lower() == wanted.lower()]
-        return [
-            _price(sku, row) for sku in skus for row in sku.plans if row.sku_item_price_id is not None
-        ], page.is_whole
+            skus = [sku for sku in page if sku.title.lower() == wanted.lower()]
+        rows = [(sku, row) for sku in skus for row in sku.plans if row.sku_item_price_id is not None]
+        here = [(sku, row) for sku, row in rows if (row.location or self._location).lower() == self._location.lower()]
+        return [_price(sku, row) for sku, row in here], page.is_whole
 
     async def _images(self, is_by_id: bool) -> tuple[list[Choice], bool]:
         choices: dict[str | int, Choice] = {}
@@ -136,24 +137,22 @@ def key_choice(key: SshKey, is_by_id: bool) -> Choice:
 
 
 def _sku(sku: Sku, is_by_id: bool) -> Choice:
-    label = sku.name or f"node type {sku.sku_id}"
     detail = {"GPUs": sku.gpu, "CPUs": sku.cpu, "memory_gb": sku.memory, "price": _cheapest(sku)}
-    why_not = "none is free now" if sku.is_inventory_available is False else None
-    return Choice(value=(sku.sku_id or 0) if is_by_id else label, label=label, detail=detail, why_not=why_not)
+    value = (sku.sku_id or 0) if is_by_id else sku.title
+    return Choice(
+        value=value, label=sku.title, detail=detail, why_not=None if sku.is_offered else "it cannot be had now"
+    )
 
 
 def _cheapest(sku: Sku) -> str | None:
-    hourly = [row for row in sku.plans if not row.is_committed and row.unit_price is not None]
+    hourly = [row for row in sku.plans if row.days == 0 and row.unit_price is not None]
     row = min(hourly, key=lambda one: one.unit_price or 0, default=None)
-    return f"{row.unit_price} {row.currency} an hour" if row is not None else None
+    return f"{row.unit_price} {row.currency or ''}".strip() + " an hour" if row is not None else None
 
 
 def _price(sku: Sku, row: Price) -> Choice:
-    kind = f"{row.committed_days} days" if row.is_committed else "hourly"
-    price = f"{row.unit_price} {row.currency or ''}".strip() if row.unit_price is not None else "price unknown"
     why_not = "not offered now" if row.is_active is False else None
-    detail = {"node type": sku.name}
-    return Choice(value=row.sku_item_price_id or 0, label=f"{kind}: {price}", detail=detail, why_not=why_not)
+    return Choice(value=row.sku_item_price_id or 0, label=str(row), detail={"node type": sku.name}, why_not=why_not)
 
 
 def _ip(ip: ReservedIp, is_by_id: bool) -> Choice:

@@ -11,19 +11,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from ...core.http import Answer, Body, HttpClient, LostAnswerError, segment
+from .pages import PER_PAGE, Page, all_pages, data_in, page_of
 from .wire import Cluster, Image, ReservedIp, Sku, SshKey, Thing
 
 W = TypeVar("W", bound=BaseModel)
 
-PER_PAGE = 100
-MAX_PAGES = 50
 _CLUSTERS = "/distributed_jobs_v2/cluster/"
-
-
-class Page(list[W]):
-    """Rows of one listing; ``is_whole`` unless it changed while it was read or was too long."""
-
-    is_whole: bool = True
 
 
 class Client:
@@ -51,12 +44,12 @@ class Client:
 
     async def list_clusters(self, location: str) -> Page[Cluster]:
         """``GET cluster/``, all pages."""
-        return await self._paged(_CLUSTERS, self._at(location), Cluster)
+        return await self._paged(_CLUSTERS, location, Cluster)
 
     async def get_cluster(self, location: str, number: str) -> Cluster:
         """``GET cluster/{id}/``."""
         answer = await self._http.get(self._one(number), self._at(location))
-        return Cluster.model_validate(_data(answer) if isinstance(_data(answer), dict) else {})
+        return Cluster.model_validate(_mapping(answer))
 
     async def create_cluster(self, location: str, body: Body) -> Cluster:
         """``POST cluster/``; paid, never repeated.
@@ -71,12 +64,12 @@ class Client:
     async def act(self, location: str, number: str, body: Body) -> object:
         """``PUT cluster/{id}/``: one of nine actions; the kind of what comes back depends on the action."""
         answer = await self._http.send("PUT", self._one(number), body, params=self._at(location))
-        return _data(answer)
+        return data_in(answer)
 
     async def delete_cluster(self, location: str, number: str) -> str:
         """``DELETE cluster/{id}/``; the service's words."""
         answer = await self._http.send("DELETE", self._one(number), params=self._at(location))
-        data = _data(answer)
+        data = data_in(answer)
         return data if isinstance(data, str) else ""
 
     # What can be chosen
@@ -110,7 +103,7 @@ class Client:
 
     async def list_security_groups(self, location: str) -> Page[Thing]:
         """``GET /security_groups/``."""
-        return await self._paged("/security_groups/", self._at(location), Thing, is_paged=False)
+        return _rows(await self._http.get("/security_groups/", self._at(location)), Thing)
 
     async def get_security_group(self, location: str, number: int) -> Mapping[str, Any]:
         """``GET /security_groups/{id}/``."""
@@ -135,7 +128,7 @@ class Client:
 
     async def list_sfs(self, location: str) -> Page[Thing]:
         """``GET /distributed_jobs/sfs/``; the old prefix, also for new clusters."""
-        return await self._paged("/distributed_jobs/sfs/", self._at(location), Thing)
+        return await self._paged("/distributed_jobs/sfs/", location, Thing)
 
     async def create_sfs(self, location: str, name: str, disk_size_gb: int) -> Thing:
         """``POST /distributed_jobs/sfs/``; billed."""
@@ -145,17 +138,17 @@ class Client:
 
     async def list_pfs(self, location: str) -> Page[Thing]:
         """``GET /pfs/``."""
-        return await self._paged("/pfs/", self._at(location), Thing)
+        return await self._paged("/pfs/", location, Thing)
 
     async def list_datasets(self, location: str) -> Page[Thing]:
         """``GET /datasets/``."""
-        return await self._paged("/datasets/", self._at(location), Thing)
+        return await self._paged("/datasets/", location, Thing)
 
     async def list_reserved_ips(self, location: str) -> Page[ReservedIp]:
         """``GET /reserved_ips/``; the list is wrapped."""
-        data = _data(await self._http.get("/reserved_ips/", self._at(location)))
+        data = data_in(await self._http.get("/reserved_ips/", self._at(location)))
         rows = data.get("reserved_ips") if isinstance(data, dict) else data
-        return _page(rows, ReservedIp)
+        return page_of(rows, ReservedIp)
 
     async def allocate_reserved_ip(self, location: str) -> ReservedIp:
         """``POST /reserved_ips/``; billed."""
@@ -164,13 +157,13 @@ class Client:
 
     async def list_generic_skus(self, location: str, service: str) -> Page[Sku]:
         """``GET /gpu_service/sku/``: node types of the other products (seen in public clients)."""
-        data = _data(await self._http.get("/gpu_service/sku/", {**self._at(location), "service": service}))
+        data = data_in(await self._http.get("/gpu_service/sku/", {**self._at(location), "service": service}))
         rows = (
             [row for series in data.values() if isinstance(series, list) for row in series]
             if isinstance(data, dict)
             else []
         )
-        return _page(rows, Sku)
+        return page_of(rows, Sku)
 
     async def list_iam_accounts(self) -> Page[Thing]:
         """``GET /users/iam-accounts/`` (seen in a public client)."""
@@ -180,26 +173,11 @@ class Client:
         """``GET .../pbac/project/`` of the sibling API; its ids may be others than TIR's (contract, section 3)."""
         return _rows(await self._sibling.get("/project/"), Thing)
 
-    async def _paged(self, path: str, params: Mapping[str, Any], kind: type[W], *, is_paged: bool = True) -> Page[W]:
-        """All rows. Pages that shift while being read show as a row seen twice or a count that does not fit."""
-        rows: Page[W] = Page()
-        seen: set[Any] = set()
-        for number in range(1, MAX_PAGES + 1):
-            paging = {"page_no": number, "per_page": PER_PAGE} if is_paged else {}
-            answer = await self._http.get(path, {**params, **paging})
-            page = _page(_data(answer), kind)
-            rows.is_whole = rows.is_whole and page.is_whole
-            keys = [getattr(row, "id", None) for row in page]
-            rows.extend(row for row, key in zip(page, keys, strict=True) if key not in seen)
-            rows.is_whole = rows.is_whole and not seen.intersection(keys)
-            is_repeated = bool(keys) and seen.issuperset(keys)
-            seen.update(keys)
-            total_pages, total = _totals(answer)
-            if not is_paged or not page or is_repeated or number >= (total_pages or number + len(page) // PER_PAGE):
-                rows.is_whole = rows.is_whole and (total is None or total == len(rows) or is_repeated)
-                return rows
-        rows.is_whole = False
-        return rows
+    async def _paged(self, path: str, location: str, kind: type[W]) -> Page[W]:
+        async def fetch(number: int) -> Answer:
+            return await self._http.get(path, {**self._at(location), "page_no": number, "per_page": PER_PAGE})
+
+        return await all_pages(fetch, kind)
 
     def _at(self, location: str) -> dict[str, Any]:
         return {"project_id": self.project_id, "location": location, **self._iam}
@@ -209,13 +187,8 @@ class Client:
         return f"{_CLUSTERS}{segment(number)}/"
 
 
-def _data(answer: Answer) -> Any:
-    body = answer.data
-    return body.get("data") if isinstance(body, dict) else None
-
-
 def _mapping(answer: Answer) -> Mapping[str, Any]:
-    data = _data(answer)
+    data = data_in(answer)
     return data if isinstance(data, dict) else {}
 
 
@@ -232,24 +205,4 @@ def _cluster_in(answer: Answer) -> Cluster:
 
 
 def _rows(answer: Answer, kind: type[W]) -> Page[W]:
-    return _page(_data(answer), kind)
-
-
-def _page(data: object, kind: type[W]) -> Page[W]:
-    page: Page[W] = Page()
-    if not isinstance(data, list):
-        page.is_whole = False
-        return page
-    rows = [row for row in data if isinstance(row, dict)]
-    page.is_whole = len(rows) == len(data)
-    page.extend(kind.model_validate(row) for row in rows)
-    return page
-
-
-def _totals(answer: Answer) -> tuple[int | None, int | None]:
-    body = answer.data
-    found = [body.get(name) if isinstance(body, dict) else None for name in ("total_page_number", "total_count")]
-    read = [
-        int(n) if isinstance(n, int | str) and not isinstance(n, bool) and str(n).isdecimal() else None for n in found
-    ]
-    return read[0], read[1]
+    return page_of(data_in(answer), kind)

@@ -46,15 +46,17 @@ def phase_of(word: str | None) -> ClusterPhase:
 
 
 def price_of(row: wire.Price, nodes: int) -> Money | None:
-    """Per hour for all nodes; ``None`` where it is committed, unknown, or has no currency."""
-    if row.is_committed or row.unit_price is None or row.currency is None:
-        return None
-    return Money(amount=row.unit_price, currency=row.currency).times(nodes)
+    """Per hour for all nodes; ``None`` where it is not plainly hourly, unknown, or has no currency."""
+    return _sum(row, nodes) if row.days == 0 else None
 
 
 def commitment_of(row: wire.Price, nodes: int) -> Money | None:
     """The whole sum of a committed term for all nodes (inferred: the unit price is per node)."""
-    if not row.is_committed or row.unit_price is None or row.currency is None:
+    return _sum(row, nodes) if row.days else None
+
+
+def _sum(row: wire.Price, nodes: int) -> Money | None:
+    if row.unit_price is None or row.currency is None:
         return None
     return Money(amount=row.unit_price, currency=row.currency).times(nodes)
 
@@ -86,17 +88,13 @@ def cluster_of(row: wire.Cluster, location: str, account: str, options: Options)
 
 def _billing(phase: ClusterPhase, plan: wire.Price) -> Billing:
     """Inferred: from creation until deletion; a committed term was paid at once."""
-    if phase in _BILLED and plan.sku_item_price_id is not None and not plan.is_committed:
-        return Billing.YES
-    return Billing.UNKNOWN
+    return Billing.YES if phase in _BILLED and plan.days == 0 else Billing.UNKNOWN
 
 
 def _reason(row: wire.Cluster, phase: ClusterPhase) -> str | None:
-    if phase is ClusterPhase.RUNNING and row.ssh_public_ip is None:
-        return None
-    return (
-        f"E2E says {row.status!r}, which is not known here." if phase is ClusterPhase.UNKNOWN and row.status else None
-    )
+    if phase is ClusterPhase.UNKNOWN and row.status:
+        return f"E2E says {row.status!r}, which is not known here."
+    return None
 
 
 def offers_of(skus: Iterable[wire.Sku], location: str, account: str) -> list[Offer]:
@@ -105,25 +103,20 @@ def offers_of(skus: Iterable[wire.Sku], location: str, account: str) -> list[Off
 
 
 def _offer(sku: wire.Sku, row: wire.Price, location: str, account: str) -> Offer:
-    spec = {
-        "location": location,
-        "sku_id": sku.sku_id,
-        "sku_item_price_id": row.sku_item_price_id,
-    }
+    spec = {"location": location, "sku_id": sku.sku_id, "sku_item_price_id": row.sku_item_price_id}
     return Offer(
         account=account,
         provider="e2e",
         offer_id=f"{location}/{sku.sku_id}/{row.sku_item_price_id}",
-        title=sku.name or f"node type {sku.sku_id}",
+        title=sku.title,
         gpu_type=sku.gpu_card_type or (sku.name if sku.gpu else None),
         gpus_per_node=sku.gpu or 0,
         cpus_per_node=sku.cpu,
         memory_gib_per_node=sku.memory,
-        nodes_available=0 if sku.is_inventory_available is False or row.is_active is False else None,
+        nodes_available=None if sku.is_offered and row.is_active is not False else 0,
         price_per_node_hour=price_of(row, 1),
         region=location,
-        interconnect=None,
-        commitment_days=(row.committed_days or 0) if row.sku_item_price_id is not None and row.is_committed else None,
+        commitment_days=row.days or None,
         term_price=commitment_of(row, 1),
         spec={key: value for key, value in spec.items() if value is not None},
     )

@@ -33,14 +33,18 @@ from ...core.http import Answer, Refusal, kind_of_status
 _DEFINITE = frozenset({400, 401, 403, 404, 412})
 _MONEY = re.compile(r"\b(credits?|balance|insufficient funds?|recharge|payment)\b", re.IGNORECASE)
 _QUOTA = re.compile(r"\b(quota|limit (?:is )?(?:reached|exceeded)|maximum number)\b", re.IGNORECASE)
-_STOCK = re.compile(r"\b(capacity|out of stock|not enough nodes|inventory|not available|unavailable)\b", re.IGNORECASE)
+_STOCK = re.compile(
+    r"\b(capacity|out of stock|not enough nodes|only [0-9]+ nodes?|inventory|not available|unavailable)\b",
+    re.IGNORECASE,
+)
 
 
 def read_error(answer: Answer) -> Refusal | None:
     """What an answer refuses; ``None`` where it refuses nothing or is not the service's own."""
     body = answer.data
     if not isinstance(body, Mapping):
-        return Refusal(ids=_ids_in_text(answer)) if not answer.is_success and _ids_in_text(answer) else None
+        ids = () if answer.is_json else _ids_in_text(answer)
+        return Refusal(ids=ids) if ids else None
     code = _status_in(body)
     if answer.is_success and not _says_failure(body, code):
         return None
@@ -114,6 +118,6 @@ def _ids(body: Mapping[Any, Any]) -> tuple[str, ...]:
 
 
 def _ids_in_text(answer: Answer) -> tuple[str, ...]:
-    """The id of a cluster in an answer that was cut short or wrapped in something else."""
-    found = re.search(r'"data"\s*:\s*\{\s*"id"\s*:\s*"?([0-9]+)', answer.text)
+    """The id of a cluster in an answer that was cut short or wrapped in something else; only a whole number counts."""
+    found = re.search(r'"data"\s*:\s*\{\s*"id"\s*:\s*"?([0-9]+)"?\s*[,}]', answer.text)
     return (found[1],) if found else ()

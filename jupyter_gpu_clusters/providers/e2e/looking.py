@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from ...core.errors import GpuClustersError, NotFoundError
-from ...core.models import AccountStatus, Cluster, ClusterPhase, Listing, Lookup, Offer, utc_now
+from ...core.models import AccountStatus, Cluster, Listing, Lookup, Offer, utc_now
 from ...core.provider import ListsOffers, RemoteIdentity
 from ...core.settings import Account
 from . import wire
 from .access import Access, Connection
 from .convert import cluster_of, offers_of, split_id
+from .logins import Logins
 from .options import LOCATIONS
-
-_LOGINS_A_ROUND = 5
 
 
 class Looking(ListsOffers):
@@ -25,7 +23,7 @@ class Looking(ListsOffers):
     def __init__(self, account: Account) -> None:
         super().__init__(account)
         self._access = Access(account)
-        self._logins: dict[str, str] = {}
+        self._logins = Logins()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -70,25 +68,34 @@ class Looking(ListsOffers):
         return Listing[Offer](items=tuple(offers), observed_at=began, is_complete=is_whole, not_seen=failed)
 
     async def list_clusters(self) -> Listing[Cluster]:
-        """The project's clusters in all of the account's locations, whoever created them."""
+        """The project's clusters in all of the account's locations, whoever created them.
+
+        What cannot be read, and a location that the account does not list, makes the listing incomplete.
+        """
         began = utc_now()
         connection = await self._access.connect()
-        pages, failed = await _each(connection.options.locations, connection.client.list_clusters)
-        clusters = [self._cluster(row, place, connection) for place, page in pages.items() for row in page if row.id]
-        is_whole = not failed and all(page.is_whole for page in pages.values())
-        clusters = await self._with_logins(clusters)
-        return Listing[Cluster](items=tuple(clusters), observed_at=began, is_complete=is_whole, not_seen=failed)
+        places = connection.options.locations
+        pages, failed = await _each(places, connection.client.list_clusters)
+        left_out = tuple(f"location {place}" for place in LOCATIONS if place not in places)
+        clusters = [self._cluster(row, place, connection) for place, page in pages.items() for row in page]
+        is_whole = not failed and not left_out and all(page.is_whole for page in pages.values())
+        for cluster_id in self._logins.due(clusters):
+            await self._read_login(connection, cluster_id)
+        return Listing[Cluster](
+            items=tuple(self._logins.put_into(cluster) for cluster in clusters),
+            observed_at=began,
+            is_complete=is_whole,
+            not_seen=(*failed, *left_out),
+        )
 
-    async def _with_logins(self, clusters: Sequence[Cluster]) -> list[Cluster]:
-        """The list has no addresses, so a few running clusters a round are read once for theirs."""
-        there = {cluster.cluster_id for cluster in clusters}
-        self._logins = {known: login for known, login in self._logins.items() if known in there}
-        running = [one.cluster_id for one in clusters if one.phase is ClusterPhase.RUNNING]
-        for cluster_id in [one for one in running if one not in self._logins][:_LOGINS_A_ROUND]:
-            with suppress(GpuClustersError):
-                await self.get_cluster(cluster_id)
-        logins = self._logins
-        return [one.model_copy(update={"login_address": logins.get(one.cluster_id)}) for one in clusters]
+    async def _read_login(self, connection: Connection, cluster_id: str) -> None:
+        location, number = split_id(cluster_id)
+        try:
+            row = await connection.client.get_cluster(location, number)
+        except GpuClustersError:
+            self._logins.keep(cluster_id)
+        else:
+            self._shown(row, location, connection)
 
     async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
         """One cluster in full; absent only where its own route and a whole listing both lack it."""
@@ -104,12 +111,10 @@ class Looking(ListsOffers):
             if is_listed is False:
                 return Lookup[Cluster](answer="absent", observed_at=began)
             return Lookup[Cluster](answer="cannot_tell", reason=exc.message, observed_at=began)
-        if row.id is None:
-            reason = "The answer names no cluster."
+        if row.id != int(number):
+            reason = f"E2E answered with {'no cluster' if row.id is None else f'cluster {row.id}'}."
             return Lookup[Cluster](answer="cannot_tell", reason=reason, observed_at=began)
-        found = self._cluster(row, location, connection)
-        if found.login_address is not None:
-            self._logins[cluster_id] = found.login_address
+        found = self._shown(row, location, connection)
         return Lookup[Cluster](answer="found", item=found, observed_at=began)
 
     async def _is_listed(self, connection: Connection, location: str, number: str) -> bool | None:
@@ -118,6 +123,12 @@ class Looking(ListsOffers):
         if any(str(row.id) == number for row in page):
             return True
         return False if page.is_whole else None
+
+    def _shown(self, row: wire.Cluster, location: str, connection: Connection) -> Cluster:
+        """A cluster in full, whose address is remembered for the listings."""
+        cluster = self._cluster(row, location, connection)
+        self._logins.remember(cluster.cluster_id, cluster.login_address)
+        return cluster
 
     def _cluster(self, row: wire.Cluster, location: str, connection: Connection) -> Cluster:
         return cluster_of(row, location, self.account.name, connection.options)

@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StrictStr
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    StrictStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ...core.account_options import AccountOptions
 from ...core.errors import SettingsError
@@ -42,17 +51,37 @@ Number = Annotated[int, BeforeValidator(_digits), Field(strict=True, ge=0)]
 
 
 class Options(AccountOptions):
-    """An account's own settings. ``variant`` and ``frameworks`` are words the vendor does not publish."""
+    """An account's own settings. ``variant`` and ``frameworks`` are words the vendor does not publish.
+
+    ``locations`` are those that are listed, ``location`` is where new clusters go: one of them, else nobody would see
+    what was made there.
+    """
 
     base_url: Annotated[StrictStr, AfterValidator(normalised)] = DEFAULT_URL
     project_id: Number | None = None
-    location: Location = "Delhi"
     locations: tuple[Location, ...] = Field(LOCATIONS, min_length=1)
+    location: Location = LOCATIONS[0]
     active_iam: Number | None = None
     variant: StrictStr = Field("e2e", min_length=1)
     frameworks: tuple[StrictStr, ...] = Field(("Slurm", "NeMo"), min_length=1, max_length=20)
     ssh_user: StrictStr = Field("root", min_length=1, pattern=r"^[a-z_][a-z0-9_-]*$")
     alias: StrictStr | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _begin_with_a_listed_one(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        places = given.get("locations")
+        if isinstance(places, list | tuple) and places and places[0] in LOCATIONS:
+            return {"location": places[0], **given}
+        return given
+
+    @field_validator("location")
+    @classmethod
+    def _need_it_listed(cls, place: Location, info: ValidationInfo) -> Location:
+        listed = info.data.get("locations", LOCATIONS)
+        if place not in listed:
+            raise ValueError(f"must be one of `locations` ({', '.join(listed)})")
+        return place
 
 
 @dataclass(frozen=True)
@@ -76,28 +105,35 @@ def credential_of(account: Account, options: Options, origin: str) -> Credential
         raise SettingsError(
             f"Account {account.name!r} has no secret.", hint=f"Log in: %cluster_login {account.name}", provider="e2e"
         )
-    found = _parts(secret, options.alias)
+    found = _parts(secret, options.alias, account)
     key, token = found.get("api_key"), found.get("auth_token") or found.get("api_auth_token")
     if not (isinstance(key, str) and key and isinstance(token, str) and token):
-        raise SettingsError(
-            f"The secret of account {account.name!r} ({account.credential}) must be a JSON object with both `api_key` "
-            "and `auth_token`.",
-            hint=f"Log in: %cluster_login {account.name}; where a file holds several aliases, name one in `alias`.",
-            provider="e2e",
-        )
+        raise _unusable(account, "must be a JSON object with both `api_key` and `auth_token`")
     project = _digits(found.get("project_id"))
     project_id = project if isinstance(project, int) and not isinstance(project, bool) else None
     return Credential(SecretStr(key), SecretStr(token), project_id)
 
 
-def _parts(secret: SecretStr, alias: str | None) -> Mapping[str, Any]:
+def _parts(secret: SecretStr, alias: str | None, account: Account) -> Mapping[str, Any]:
+    """Both halves, from the TIR download, or from the MyAccount download, which has one pair for each alias."""
     try:
         data = json.loads(secret.get_secret_value())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    if not isinstance(data, dict):
-        return {}
-    if "api_key" in data:
-        return data
-    chosen = data.get(alias) if alias is not None else next(iter(data.values())) if len(data) == 1 else None
-    return chosen if isinstance(chosen, dict) else {}
+    if not isinstance(data, dict) or "api_key" in data:
+        return data if isinstance(data, dict) else {}
+    pairs = {name: pair for name, pair in data.items() if isinstance(pair, dict)}
+    if alias is not None and alias not in pairs:
+        raise _unusable(account, f"has no alias {alias!r}; correct the option `alias`")
+    if alias is None and len(pairs) > 1:
+        raise _unusable(account, f"holds {len(pairs)} aliases; name one of them in the option `alias`")
+    chosen = pairs[alias] if alias is not None else next(iter(pairs.values()), None)
+    return chosen or {}
+
+
+def _unusable(account: Account, text: str) -> SettingsError:
+    return SettingsError(
+        f"The secret of account {account.name!r} ({account.credential}) {text}.",
+        hint=f"Log in: %cluster_login {account.name}",
+        provider="e2e",
+    )

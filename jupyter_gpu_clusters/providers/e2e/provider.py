@@ -78,9 +78,7 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
         findings = Findings(problems=_name_problems(name, spec.exact_name))
         request = await resolve(spec, connection.client, connection.options, findings)
         findings.refuse("The cluster cannot be made like this.", self.name)
-        price = request.price or wire.Price()
-        gpus = request.nodes * ((request.sku.gpu if request.sku else None) or 0)
-        term = [_TERM_NOTE] if request.price is not None and price.is_committed else []
+        price, sku = request.node_type.price or wire.Price(), request.node_type.sku
         return Plan(
             verb=Verb.CREATE,
             provider=self.name,
@@ -92,10 +90,10 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
             shown=_shown({"location": request.location, **request.fields}),
             marks_name=not spec.exact_name,
             nodes=request.nodes,
-            gpus=gpus,
-            price_per_hour=price_of(price, request.nodes) if request.price else None,
-            commitment=commitment_of(price, request.nodes) if request.price else None,
-            warnings=(*findings.warnings, *term, BILLING_NOTE),
+            gpus=request.nodes * ((sku.gpu if sku else None) or 0),
+            price_per_hour=price_of(price, request.nodes),
+            commitment=commitment_of(price, request.nodes),
+            warnings=(*findings.warnings, *([_TERM_NOTE] if price.days else []), BILLING_NOTE),
         )
 
     async def create_cluster(self, plan: Plan, order: Order) -> Cluster:
@@ -110,8 +108,8 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
             raise
         made = self._cluster(row, request.location, connection)
         changes: dict[str, Any] = {"name": order.name, "order_id": order.order_id, "created_here": True}
-        changes |= {"node_count": made.node_count or plan.nodes, "reason": _price_rose(made, plan) or made.reason}
-        if made.price_per_hour is None and plan.commitment is None:
+        changes |= {"node_count": made.node_count or plan.nodes, "reason": _surprise(row, plan) or made.reason}
+        if made.price_per_hour is None and not row.sku_details.plan.days:
             changes["price_per_hour"] = plan.price_per_hour
         return made.model_copy(update=changes)
 
@@ -120,16 +118,16 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
         connection = await self._access.connect()
         location = str(order.shown.get("location") or connection.options.location)
         page = await connection.client.list_clusters(location)
-        is_marked = order.mark in order.remote_name
-        rows = [row for row in page if row.id is not None and row.name == order.remote_name]
-        known = [row for row in page if row.id is not None and cluster_id_of(location, row.id) in order.remote_ids]
-        if found := known or (rows if is_marked else []):
+        found = [row for row in page if _is_made_by(order, row, location)]
+        if found:
             clusters = [self._cluster(row, location, connection) for row in found]
             ours = {"name": order.name, "order_id": order.order_id, "created_here": True}
             return Search(found=tuple(one.model_copy(update=ours) for one in clusters))
-        if rows:
-            ids = ", ".join(str(row.id) for row in rows)
-            return Search(reason=f"There is a cluster of that name (id {ids}); without a mark it may be another's.")
+        names = [(row.name or "", row.id) for row in page]
+        alike = [str(n) for name, n in names if name.startswith(order.name) and order.remote_name.startswith(name)]
+        if alike:
+            text = f"There is a cluster of such a name (id {', '.join(alike)}); without the mark it may be another's."
+            return Search(reason=text)
         return Search(reason=None if page.is_whole else f"The list of {location} could not be read as a whole.")
 
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
@@ -143,12 +141,20 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
         except ConflictError:
             if not await self._is_going(cluster.cluster_id):
                 raise
-        for _ in range(2):
+        first = await self._after_delete(cluster)
+        if first.answer != "absent":
+            return first
+        await asyncio.sleep(_SECOND_LOOK_S)
+        return await self._after_delete(cluster)
+
+    async def _after_delete(self, cluster: Cluster) -> Lookup[Cluster]:
+        """Whether it is gone; a look that fails says nothing, and the deletion was sent all the same."""
+        try:
             answer = await self.get_cluster(cluster.cluster_id)
-            if answer.answer != "absent":
-                return self._unconfirmed(answer, cluster)
-            await asyncio.sleep(_SECOND_LOOK_S)
-        return answer
+        except GpuClustersError as exc:
+            text = f"The deletion was sent; whether it is gone cannot be seen now: {exc.message}"
+            answer = Lookup[Cluster](answer="cannot_tell", reason=text)
+        return answer if answer.answer == "absent" else self._unconfirmed(answer, cluster)
 
     async def _is_going(self, cluster_id: str) -> bool:
         """Whether a delete was refused because it is being deleted already."""
@@ -183,6 +189,13 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
         return key_choice(added.model_copy(update={"label": added.label or label}), False)
 
 
+def _is_made_by(order: Order, row: wire.Cluster, location: str) -> bool:
+    """Whether it has the order's mark, also where E2E changed the rest of the name, or an id that was told."""
+    if row.id is not None and cluster_id_of(location, row.id) in order.remote_ids:
+        return True
+    return order.mark in order.remote_name and order.mark in (row.name or "")
+
+
 def _name_problems(name: str, is_exact: bool) -> list[Problem]:
     """Own rule, inferred to be safe (contract, section 2.1); the mark is counted."""
     longest = _LONGEST_NAME if is_exact else longest_name(_LONGEST_NAME)
@@ -194,11 +207,20 @@ def _name_problems(name: str, is_exact: bool) -> list[Problem]:
     return [Problem("name", text)]
 
 
-def _price_rose(made: Cluster, plan: Plan) -> str | None:
-    old, new = plan.price_per_hour, made.price_per_hour
-    if old is None or new is None or new.currency != old.currency or new.amount <= old.amount:
+def _surprise(row: wire.Cluster, plan: Plan) -> str | None:
+    """Where the answer to a create differs from what was agreed to."""
+    price, nodes = row.sku_details.plan, row.no_of_nodes or plan.nodes
+    if nodes != plan.nodes:
+        return f"E2E made {nodes} nodes; {plan.nodes} were ordered."
+    if price.days and plan.commitment is None:
+        return f"E2E sold a committed term of {price.days} days, which was not planned."
+    told = (price_of(price, nodes), plan.price_per_hour, "per hour")
+    if price.days:
+        told = (commitment_of(price, nodes), plan.commitment, "for the term")
+    new, old, unit = told
+    if new is None or old is None or new.currency != old.currency or new.amount <= old.amount:
         return None
-    return f"It costs {new} per hour; {old} was planned."
+    return f"It costs {new} {unit}; {old} was planned."
 
 
 def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:

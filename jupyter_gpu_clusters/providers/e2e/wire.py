@@ -5,7 +5,9 @@ Source: contract, sections 2.2 and 3; ``tests/contracts/e2e.openapi.yaml``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from ...core.lenient import OBJECT, OBJECTS, Amount, Flag, Size, Text, Time, Whole, Wire
 
@@ -23,9 +25,20 @@ class Price(Wire):
     location: Text = None
 
     @property
-    def is_committed(self) -> bool:
-        """Whether it buys a whole term; what is not plainly hourly counts as one."""
-        return (self.sku_type or "").lower() != "hourly" or bool(self.committed_days)
+    def days(self) -> int | None:
+        """Length of the term that it buys, 0 for an hourly one; ``None`` where it does not plainly say which."""
+        days = self.committed_days if (self.committed_days or 0) > 0 else 0
+        return days if days or (self.sku_type or "").lower() == "hourly" else None
+
+    def fits(self, days: int, location: str) -> bool:
+        """Whether it is offered for that term and place."""
+        is_here = (self.location or location).lower() == location.lower()
+        return self.is_active is not False and self.days == days and is_here
+
+    def __str__(self) -> str:
+        kind = {None: "neither hourly nor a term", 0: "hourly"}.get(self.days, f"{self.days} days")
+        price = f"{self.unit_price} {self.currency or ''}".strip() if self.unit_price is not None else "price unknown"
+        return f"{kind}: {price}"
 
 
 class Sku(Wire):
@@ -43,6 +56,16 @@ class Sku(Wire):
     is_active: Flag = None
     is_inventory_available: Flag = None
     plans: Annotated[tuple[Price, ...], OBJECTS] = ()
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether nothing says that it cannot be had now."""
+        return self.is_active is not False and self.is_inventory_available is not False
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return self.name or f"node type {self.sku_id}"
 
 
 class SkuDetails(Wire):
@@ -113,8 +136,16 @@ class ReservedIp(Wire):
     location: Text = None
 
 
+def _all_objects(value: object) -> object:
+    """``None`` unless it can be read as a whole."""
+    return value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else None
+
+
 class Cluster(Wire):
-    """Detail and summary in one; they share no names for the totals."""
+    """Detail and summary in one; they share no names for the totals.
+
+    ``ssh_keys`` is ``None`` where the answer does not tell which keys there are.
+    """
 
     id: Whole = None
     name: Text = None
@@ -124,6 +155,10 @@ class Cluster(Wire):
     sku_details: Annotated[SkuDetails, OBJECT] = SkuDetails()
     image_version: Annotated[ImageVersion, OBJECT] = ImageVersion()
     ssh_public_ip: Text = None
-    ssh_keys: Annotated[tuple[SshKey, ...], OBJECTS] = ()
-    worker_nodes: Annotated[tuple[dict[str, Any], ...], OBJECTS] = ()
-    reserve_ip: Annotated[tuple[dict[str, Any], ...], OBJECTS] = ()
+    ssh_keys: Annotated[tuple[SshKey, ...] | None, BeforeValidator(_all_objects)] = None
+
+    @property
+    def key_ids(self) -> list[int] | None:
+        """The numbers of its SSH keys; ``None`` where not all of them are told."""
+        found = [key.pk for key in self.ssh_keys or () if key.pk is not None]
+        return found if self.ssh_keys is not None and len(found) == len(self.ssh_keys) else None

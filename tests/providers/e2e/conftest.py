@@ -15,14 +15,6 @@ from tests.contracts.fixtures import CheckedSandbox, MakeSandbox, make_sandbox, 
 
 __all__ = ["make_sandbox", "switchboard"]
 
-SPEC: dict[str, Any] = {
-    "sku": "H200-8-1600GB",
-    "nodes": 2,
-    "image": "ubuntu-slurm",
-    "ssh_keys": ["laptop"],
-    "security_group": "default",
-}
-
 
 @pytest.fixture
 def sandbox(make_sandbox: MakeSandbox, monkeypatch: pytest.MonkeyPatch) -> CheckedSandbox:

@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from jupyter_gpu_clusters.core.errors import GpuClustersError
+from jupyter_gpu_clusters.core.errors import GpuClustersError, SpecError
 from jupyter_gpu_clusters.core.models import Billing, Cluster, ClusterPhase
 from jupyter_gpu_clusters.core.service import Service
+from jupyter_gpu_clusters.core.specs import build_spec
 from jupyter_gpu_clusters.providers.e2e.provider import E2EProvider
+from jupyter_gpu_clusters.providers.e2e.spec import E2ESpec
 from tests.contracts.fixtures import CheckedSandbox
+
+from .conftest import account
+from .ordering import SPEC, ordered
 
 pytestmark = pytest.mark.anyio
 
@@ -79,12 +84,121 @@ async def test_pages_that_move_while_being_read_are_noticed(
     assert len({cluster.cluster_id for cluster in listing.items}) == len(listing.items)
 
 
+@pytest.mark.parametrize("beyond", ["empty", "404"])
+@pytest.mark.parametrize("count", [0, 3, 100, 130])
+async def test_pages_without_totals_are_read_to_their_end(
+    provider: E2EProvider, sandbox: CheckedSandbox, count: int, beyond: str
+) -> None:
+    sandbox.choose({"e2e.past_last_page": beyond})
+    foreign(sandbox, count)
+    ops = [{"op": "remove", "path": f"/{name}"} for name in ("total_page_number", "total_count")]
+    sandbox.fault(service="e2e", path=LIST, kind="mutate", ops=ops, times=None)
+    listing = await provider.list_clusters()
+    assert (len(listing.items), listing.is_complete) == (count, True)
+
+
+@pytest.mark.parametrize(
+    ("ops", "count", "is_complete"),
+    [
+        ([{"op": "text", "path": "/total_count"}, {"op": "text", "path": "/total_page_number"}], 2, True),
+        ([{"op": "set", "path": "/total_count", "value": None}], 2, True),
+        ([{"op": "set", "path": "/total_page_number", "value": "soon"}], 2, True),
+        ([{"op": "set", "path": "/total_count", "value": 3}], 2, False),
+        ([{"op": "set", "path": "/total_page_number", "value": 3}], 2, True),
+        ([{"op": "set", "path": "/data/0/id", "value": None}], 1, False),
+        ([{"op": "set", "path": "/data/0/id", "value": "abc"}], 1, False),
+        ([{"op": "set", "path": "/data/0", "value": "row"}], 1, False),
+        ([{"op": "set", "path": "/data", "value": None}], 0, False),
+        ([{"op": "set", "path": "/data", "value": {}}], 0, False),
+        ([{"op": "text", "path": "/data/*/id"}], 2, True),
+        ([{"op": "set", "path": "/data/*/id", "value": 7}], 1, False),
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_read_makes_a_listing_incomplete(
+    provider: E2EProvider, sandbox: CheckedSandbox, ops: list[dict[str, Any]], count: int, is_complete: bool
+) -> None:
+    foreign(sandbox, 2)
+    here = {"service": "e2e", "path": LIST, "query": {"location": "Delhi"}}
+    sandbox.fault(**here, kind="mutate", ops=ops, times=None)
+    listing = await provider.list_clusters()
+    assert (len(listing.items), listing.is_complete) == (count, is_complete)
+
+
+async def test_a_listing_that_moves_once_is_read_again(provider: E2EProvider, sandbox: CheckedSandbox) -> None:
+    foreign(sandbox, 130)
+    here = {"service": "e2e", "path": LIST, "query": {"location": "Delhi", "page_no": "2"}}
+    sandbox.fault(**here, kind="mutate", ops=[{"op": "remove", "path": "/data/0"}])
+    listing = await provider.list_clusters()
+    assert (len(listing.items), listing.is_complete) == (130, True)
+
+
+async def test_a_location_that_is_not_listed_is_named_and_nothing_is_made_there(
+    service: Service, sandbox: CheckedSandbox
+) -> None:
+    """Else what is there would look deleted, and go on costing."""
+    made = await ordered(service)
+    options = {"base_url": sandbox.variables()["E2E_TIR_API_HOST"], "project_id": 31007, "locations": ["Chennai"]}
+    provider = E2EProvider(account(options=options))
+    listing = await provider.list_clusters()
+    assert (listing.items, listing.is_complete, listing.not_seen) == ((), False, ("location Delhi",))
+    assert (await provider.get_cluster(made.cluster_id)).answer == "found"
+    with pytest.raises(SpecError) as caught:
+        await provider.plan_cluster("lab", build_spec(E2ESpec, {**SPEC, "location": "Delhi"}), "")
+    assert [problem.field for problem in caught.value.problems] == ["location"]
+    await provider.aclose()
+
+
+async def test_the_addresses_of_many_are_read_a_few_a_round(provider: E2EProvider, sandbox: CheckedSandbox) -> None:
+    sandbox.choose({"e2e.ip_seconds": "60"})
+    foreign(sandbox, 12)
+    sandbox.advance(280)
+    assert not any(cluster.login_address for cluster in (await provider.list_clusters()).items)
+    sandbox.advance(600)
+    known = []
+    for _ in range(4):
+        before = len(sandbox.requests())
+        listing = await provider.list_clusters()
+        known.append(sum(cluster.login_address is not None for cluster in listing.items))
+        assert len(sandbox.requests()) - before <= 2 + 5
+    assert known == [5, 10, 12, 12]
+
+
+async def test_one_that_cannot_be_read_holds_up_no_other(provider: E2EProvider, sandbox: CheckedSandbox) -> None:
+    foreign(sandbox, 8)
+    sandbox.advance(3600)
+    ids = [cluster.cluster_id.partition("/")[2] for cluster in (await provider.list_clusters()).items]
+    for number in ids:
+        sandbox.fault(service="e2e", path=f"{LIST}{number}/", kind="status", status=403, times=None)
+    await provider.list_clusters()
+    sandbox.clear_faults()
+    for _ in range(3):
+        listing = await provider.list_clusters()
+    assert all(cluster.login_address for cluster in listing.items)
+
+
+async def test_a_clock_that_is_wrong_changes_nothing(provider: E2EProvider, sandbox: CheckedSandbox) -> None:
+    foreign(sandbox)
+    ops = [{"op": "set", "path": "/data/*/created_at", "value": "2099-01-01T00:00:00Z"}]
+    sandbox.fault(service="e2e", path=LIST, kind="mutate", ops=ops, times=None)
+    cluster = (await listed(provider))["theirs-0"]
+    assert cluster.created_at is not None
+    assert (cluster.created_at.year, cluster.phase) == (2099, ClusterPhase.CREATING)
+
+
+async def test_fields_that_nobody_knows_are_passed_over(provider: E2EProvider, sandbox: CheckedSandbox) -> None:
+    foreign(sandbox)
+    ops = [{"op": "set", "path": path, "value": {"a": [1]}} for path in ("/data/*/tags", "/extra")]
+    sandbox.fault(service="e2e", path=LIST, kind="mutate", ops=ops, times=None)
+    assert list(await listed(provider)) == ["theirs-0"]
+
+
 async def test_a_location_that_fails_is_named_and_hides_no_other(
     provider: E2EProvider, sandbox: CheckedSandbox
 ) -> None:
     foreign(sandbox)
     broken = {"service": "e2e", "path": LIST, "query": {"location": "Chennai"}}
-    sandbox.fault(**broken, kind="status", status=500, shape="html", times=None)
+    sandbox.fault(**broken, kind="status", status=501, shape="html", times=None)
     listing = await provider.list_clusters()
     assert [cluster.name for cluster in listing.items] == ["theirs-0"]
     assert (listing.is_complete, listing.not_seen) == (False, ("location Chennai",))
@@ -93,7 +207,7 @@ async def test_a_location_that_fails_is_named_and_hides_no_other(
 async def test_a_listing_that_fails_keeps_the_last_good_one(service: Service, sandbox: CheckedSandbox) -> None:
     foreign(sandbox)
     await service.refresh(["e2e"])
-    sandbox.fault(service="e2e", path=LIST, kind="status", status=502, shape="html", times=None)
+    sandbox.fault(service="e2e", path=LIST, kind="status", status=501, shape="html", times=None)
     for _ in range(3):
         state = await service.refresh(["e2e"])
     view = next(view for view in state.accounts if view.account == "e2e")
@@ -166,6 +280,6 @@ async def test_a_cluster_that_never_was_is_absent_and_one_that_cannot_be_seen_is
     provider: E2EProvider, sandbox: CheckedSandbox
 ) -> None:
     assert (await provider.get_cluster("Delhi/1")).answer == "absent"
-    sandbox.fault(service="e2e", path=LIST, kind="status", status=500, shape="html", times=None)
+    sandbox.fault(service="e2e", path=LIST, kind="status", status=501, shape="html", times=None)
     with pytest.raises(GpuClustersError):
         await provider.get_cluster("Delhi/1")

@@ -91,7 +91,18 @@ async def test_names_become_ids(
         ({"script_added": True}, {"script_added"}),
         ({"script_added": False, "lifecycle_script": "x"}, {"script_added"}),
         ({"sfs": [{"name": "none", "mount_path": "/a"}]}, {"sfs[0].name"}),
-        ({"sfs": [{"mount_path": "/a"}]}, {"sfs[0]", "sfs[0].name"}),
+        ({"sfs": [{"mount_path": "/a"}]}, {"sfs[0]"}),
+        ({"sfs": [{"id": 9, "mount_path": "/a"}]}, {"sfs[0].name"}),
+        (
+            {
+                "sfs": [{"name": "shared-scratch", "mount_path": "/mnt/a"}],
+                "pfs": [{"name": "fast-scratch", "mount_path": "/mnt/a"}],
+            },
+            {"pfs[0].mount_path"},
+        ),
+        ({"gpu": "L40S"}, {"gpu"}),
+        ({"sku": None, "sku_id": 9999}, {"sku_item_price_id"}),
+        ({"sku": None, "sku_item_price_id": 9999}, {"sku"}),
         (
             {"sku": None, "image": "x", "ssh_keys": ["x"], "security_group": "x"},
             {"sku", "image", "ssh_keys", "security_group"},
@@ -144,8 +155,69 @@ async def test_a_price_that_is_not_listed_is_never_taken_for_hourly(service: Ser
     assert any("may be hourly or a committed term" in warning for warning in made.warnings)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"sku_type": "committed", "committed_days": 0},
+        {"sku_type": "on demand", "committed_days": 0},
+        {"sku_type": None, "committed_days": None},
+        {"sku_type": ["hourly", "committed"], "committed_days": -1},
+    ],
+)
+async def test_a_row_that_says_neither_hourly_nor_a_term_has_no_price(
+    service: Service, sandbox: CheckedSandbox, row: dict[str, Any]
+) -> None:
+    ops = [{"op": "set", "path": f"/data/*/plans/*/{name}", "value": value} for name, value in row.items()]
+    sandbox.fault(service="e2e", path=PLANS, kind="mutate", ops=ops, times=None)
+    assert set(await problems(service)) == {"plan"}
+    made = await plan(service, sku_item_price_id=8721)
+    assert what_to_ask(made) is Ask.UNKNOWN_PRICE
+    assert any("may be hourly or a committed term" in warning for warning in made.warnings)
+
+
+async def test_an_hourly_row_with_days_is_taken_for_a_term(service: Service, sandbox: CheckedSandbox) -> None:
+    ops = [{"op": "set", "path": "/data/*/plans/0/committed_days", "value": "30"}]
+    sandbox.fault(service="e2e", path=PLANS, kind="mutate", ops=ops, times=None)
+    assert what_to_ask(await plan(service, sku_item_price_id=8721)) is Ask.COMMITMENT
+
+
+async def test_prices_of_another_location_are_not_taken(service: Service, sandbox: CheckedSandbox) -> None:
+    ops = [{"op": "set", "path": "/data/*/plans/*/location", "value": "Chennai"}]
+    sandbox.fault(service="e2e", path=PLANS, kind="mutate", ops=ops, times=None)
+    assert set(await problems(service)) == {"plan"}
+    assert set(await problems(service, sku_item_price_id=8721)) == {"sku_item_price_id"}
+
+
+async def test_of_several_of_one_name_none_is_guessed(service: Service, sandbox: CheckedSandbox) -> None:
+    for path, field in ((PLANS, "name"), ("/ssh_keys/", "label"), ("/security_groups/", "name")):
+        ops = [{"op": "set", "path": f"/data/*/{field}", "value": "same"}]
+        sandbox.fault(service="e2e", path=path, kind="mutate", ops=ops, times=None)
+    found = await problems(service, sku="same", ssh_keys=["same"], security_group="same")
+    assert set(found) == {"sku", "ssh_keys", "security_group"}
+    assert all("may mean several" in text for text in found.values())
+
+
+async def test_the_cheapest_that_can_be_had_is_taken(service: Service, sandbox: CheckedSandbox) -> None:
+    sku = {"location": "Delhi", "id": 499, "price_id": 8999, "unit_price": 1.0, "name": "SX.1xH100", "gpu": 1}
+    sandbox.setup("e2e", sku={**sku, "card": "H100", "stock": 0})
+    assert (await plan(service, sku=None, gpu="H100")).shown["sku_id"] == 412
+    sandbox.setup("e2e", stock={"sku_id": 499, "nodes": 4})
+    assert (await plan(service, sku=None, gpu="H100")).shown["sku_id"] == 499
+
+
+async def test_what_cannot_be_had_and_ids_that_are_not_listed_are_warned_of(
+    service: Service, sandbox: CheckedSandbox
+) -> None:
+    sandbox.setup("e2e", stock={"sku_id": 412, "nodes": 0})
+    ids: dict[str, Any] = {"ssh_keys": None, "ssh_key_ids": [1], "security_group": None, "security_group_id": 2}
+    made = await plan(service, **ids, image=None, image_version_id=3)
+    said = " ".join(made.warnings)
+    for text in ("cannot be had now", "SSH keys 1: not among", "Security group 2: not among", "Image version 3 is not"):
+        assert text in said
+
+
 async def test_plain_ids_are_enough_when_nothing_can_be_looked_up(service: Service, sandbox: CheckedSandbox) -> None:
-    sandbox.fault(service="e2e", method="GET", kind="status", status=500, shape="html", times=None)
+    sandbox.fault(service="e2e", method="GET", kind="status", status=501, shape="html", times=None)
     ids: dict[str, Any] = {"sku": None, "sku_id": 412, "sku_item_price_id": 8721, "image": None, "image_version_id": 57}
     made = await plan(service, **ids, ssh_keys=None, ssh_key_ids=[7301], security_group=None, security_group_id=5501)
     assert made.price_per_hour is None
