@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,8 +34,10 @@ def sandbox(make_sandbox: MakeSandbox, monkeypatch: pytest.MonkeyPatch) -> Check
 
 
 @pytest.fixture
-def service(sandbox: CheckedSandbox) -> Service:
-    return bridge.service()
+def service(sandbox: CheckedSandbox) -> Iterator[Service]:
+    """Closed while its accounts are still there: cards and watchers work until the end."""
+    yield bridge.service()
+    bridge.close()
 
 
 def entries(sandbox: CheckedSandbox, name: str, *actions: str) -> list[dict[str, Any]]:
