@@ -22,10 +22,9 @@ from .paths import make_private
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
 BUSY_AFTER_S = 5.0
 
-_SCHEMA = """
+_FIRST = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE orders (
     order_id TEXT PRIMARY KEY, identity TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL);
@@ -46,6 +45,25 @@ CREATE TABLE leases (
     identity TEXT PRIMARY KEY, epoch INTEGER NOT NULL, holder TEXT NOT NULL, beat INTEGER NOT NULL,
     pokes INTEGER NOT NULL DEFAULT 0);
 """
+_SPEND_AND_ENDS = """
+ALTER TABLE clusters ADD COLUMN missed_at TEXT;
+CREATE TABLE spans (
+    span_id INTEGER PRIMARY KEY, identity TEXT NOT NULL, cluster_id TEXT NOT NULL, name TEXT NOT NULL,
+    account TEXT NOT NULL, provider TEXT NOT NULL, began TEXT NOT NULL, ended TEXT, billing TEXT NOT NULL,
+    per_hour TEXT, currency TEXT, is_free INTEGER NOT NULL, nodes INTEGER NOT NULL, detail TEXT);
+CREATE INDEX spans_by_cluster ON spans (identity, cluster_id, ended);
+CREATE TABLE commitments (
+    identity TEXT NOT NULL, cluster_id TEXT NOT NULL, account TEXT NOT NULL, provider TEXT NOT NULL,
+    name TEXT NOT NULL, at TEXT NOT NULL, amount TEXT NOT NULL, currency TEXT NOT NULL, days INTEGER,
+    PRIMARY KEY (identity, cluster_id));
+CREATE TABLE timers (
+    identity TEXT NOT NULL, cluster_id TEXT NOT NULL, ends_at TEXT NOT NULL, PRIMARY KEY (identity, cluster_id));
+CREATE TABLE keepers (identity TEXT PRIMARY KEY, seen_at TEXT NOT NULL);
+"""
+_MIGRATIONS = (_FIRST, _SPEND_AND_ENDS)
+"""What leads from each format to the next; number 0 is an empty file."""
+
+SCHEMA_VERSION = len(_MIGRATIONS)
 
 _LOCAL_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay"})
 
@@ -146,11 +164,13 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection, path) == SCHEMA_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    if _version(connection, path) == 0:
-        for statement in _SCHEMA.split(";"):
+    version = _version(connection, path)
+    for migration in _MIGRATIONS[version:]:
+        for statement in migration.split(";"):
             connection.execute(statement)
+    if version == 0:
         connection.execute("INSERT INTO meta VALUES ('journal_id', ?)", (os.urandom(4).hex(),))
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 
 

@@ -133,6 +133,7 @@ class Cluster(Frozen):
     """Nodes under one name and one bill, as last seen.
 
     ``login_address`` is where the user logs in (``user@host`` or ``user@host:port``) if that is not a node.
+    ``member_ids`` are the nodes that the answer to the order named, whatever a listing shows now.
     """
 
     provider: str
@@ -153,6 +154,7 @@ class Cluster(Frozen):
     ends_at: datetime | None = None
     provider_url: str | None = None
     login_address: str | None = None
+    member_ids: tuple[str, ...] = ()
     created_here: bool = True
     order_id: str | None = None
     reason: str | None = None
@@ -340,7 +342,8 @@ class Order(Frozen):
 
     ``sender`` names the process that may still be sending it (see ``core.processes``).
     ``baseline`` holds the ids of what existed before. ``remote_name`` is what the far side is told: the name, with
-    ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order.
+    ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order. ``members`` are
+    ids of nodes that its answer named. ``on_sight``: the user wants what it made deleted as soon as it shows.
     """
 
     order_id: str
@@ -361,6 +364,8 @@ class Order(Frozen):
     created_at: datetime = Field(default_factory=utc_now)
     state: OrderState = OrderState.OPEN
     remote_ids: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    on_sight: bool = False
     note: str | None = None
 
 

@@ -61,11 +61,13 @@ class Search(Frozen):
     """What looking for the result of an order showed.
 
     ``never_happened`` is true only with proof (for example: the sender is dead and the service has no
-    way to commit later); a listing without it is not proof.
+    way to commit later); a listing without it is not proof. ``candidates`` may be the order's but nothing on them
+    proves it: they are shown, and taken for it only when the user says so.
     """
 
     found: tuple[Cluster, ...] = ()
     workloads: tuple[Workload, ...] = ()
+    candidates: tuple[Cluster, ...] = ()
     never_happened: bool = False
     reason: str | None = None
 
@@ -167,6 +169,14 @@ class CreatesClusters(Provider):
     @abstractmethod
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
         """End the cluster and its cost. "absent" only with proof; calm when it is already gone."""
+
+
+class NamesMembers(Provider):
+    """Answers to orders name the nodes that were rented, and no later listing does so for certain."""
+
+    @abstractmethod
+    def know_members(self, members: Mapping[str, Sequence[str]]) -> None:
+        """Cluster id -> ids of the nodes that an order's answer named; called before every look, get and delete."""
 
 
 class ScalesClusters(Provider):

@@ -118,8 +118,9 @@ def put_cluster(
     if old and (_is_newer(old, seen_at) or (old["snapshot"] == text and old["missed"] == 0)):
         return
     c.execute(
-        "INSERT INTO clusters VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (identity, cluster_id) "
-        "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, changed_at = ?5",
+        "INSERT INTO clusters (identity, cluster_id, phase, snapshot, changed_at) VALUES (?1, ?2, ?3, ?4, ?5) "
+        "ON CONFLICT (identity, cluster_id) "
+        "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, missed_at = NULL, changed_at = ?5",
         (*key, cluster.phase, text, utc_now().isoformat()),
     )
     before = old["phase"] if old else None
