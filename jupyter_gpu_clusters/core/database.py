@@ -47,6 +47,10 @@ CREATE TABLE leases (
 """
 _SPEND_AND_ENDS = """
 ALTER TABLE clusters ADD COLUMN missed_at TEXT;
+ALTER TABLE clusters ADD COLUMN missed_on TEXT;
+ALTER TABLE clusters ADD COLUMN tick INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workloads ADD COLUMN tick INTEGER NOT NULL DEFAULT 0;
+INSERT INTO meta VALUES ('tick', '0');
 CREATE TABLE spans (
     span_id INTEGER PRIMARY KEY, identity TEXT NOT NULL, cluster_id TEXT NOT NULL, name TEXT NOT NULL,
     account TEXT NOT NULL, provider TEXT NOT NULL, began TEXT NOT NULL, ended TEXT, billing TEXT NOT NULL,

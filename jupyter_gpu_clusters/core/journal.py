@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from . import rows
@@ -27,10 +27,14 @@ from .models import (
     OrderState,
     Transition,
     Workload,
+    utc_now,
 )
-from .paths import salt_in
+from .paths import data_dir, salt_in
 
+_FILE = "journal.sqlite"
 _NOTICE_FOR_S = 86_400
+KEPT_FOR = timedelta(minutes=5)
+"""How long ago a Jupyter server must have shown that it can reach an identity, to be trusted with its end times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,18 @@ class Lease:
     pokes: int
 
 
+def has_journal() -> bool:
+    """Whether this user has a journal at all; looks at the folder only."""
+    return (data_dir() / _FILE).exists()
+
+
 class Journal:
     """The journal of one user in `folder` (created at first use, mode 0700)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.claims = Claims(folder)
-        self.database = Database(folder / "journal.sqlite")
+        self.database = Database(folder / _FILE)
 
     def close(self) -> None:
         """Close the database; the next use opens it again."""
@@ -87,6 +96,10 @@ class Journal:
         return self.database.read(
             lambda c: int(c.execute("SELECT coalesce(max(seq), 0) FROM transitions").fetchone()[0])
         )
+
+    def tick(self) -> int:
+        """Grows with every recorded change of a cluster or workload."""
+        return self.database.read(rows.tick)
 
     # Orders
 
@@ -124,6 +137,48 @@ class Journal:
             ).fetchall()
         )
         return [rows.read_order(row["body"]) for row in found]
+
+    def late_arrivals(self) -> list[Order]:
+        """Orders that the user had closed and that made something after all, the newest first."""
+        found = self.database.read(
+            lambda c: c.execute(
+                "SELECT body FROM orders WHERE state = 'done' AND json_extract(body, '$.is_late') "
+                "ORDER BY rowid DESC LIMIT 100"
+            ).fetchall()
+        )
+        return [rows.read_order(row["body"]) for row in found]
+
+    def late_orders(self, identity_key: str) -> list[Order]:
+        """Orders closed in the last 30 days whose marks may still appear."""
+        return self._orders_since(
+            identity_key, "state = 'closed' AND json_extract(body, '$.verb') IN ('create', 'submit')", rows.LATE_FOR
+        )
+
+    def fulfilled_deletes(self, identity_key: str) -> list[Order]:
+        """Wishes to delete that were fulfilled in the last day."""
+        where = "state = 'done' AND json_extract(body, '$.verb') = 'delete'"
+        return self._orders_since(identity_key, where, rows.STRAGGLERS_FOR)
+
+    def _orders_since(self, identity_key: str, where: str, age: timedelta) -> list[Order]:
+        found = self.database.read(
+            lambda c: c.execute(
+                f"SELECT body FROM orders WHERE identity = ? AND {where} AND json_extract(body, '$.created_at') > ? "
+                "ORDER BY rowid DESC LIMIT 1000",
+                (identity_key, (utc_now() - age).isoformat()),
+            ).fetchall()
+        )
+        return [rows.read_order(row["body"]) for row in found]
+
+    def members(self, identity_key: str) -> dict[str, tuple[str, ...]]:
+        """Cluster id -> ids of the nodes that the answer to its order named."""
+        found = self.database.read(
+            lambda c: c.execute(
+                "SELECT body FROM orders WHERE identity = ? AND json_extract(body, '$.members[0]') IS NOT NULL",
+                (identity_key,),
+            ).fetchall()
+        )
+        orders = [rows.read_order(row["body"]) for row in found]
+        return {remote_id: order.members for order in orders for remote_id in order.remote_ids}
 
     def restore_orders(self) -> None:
         """Copy orders that only the intent files know into the database (after a crash or a lost database)."""
@@ -188,6 +243,10 @@ class Journal:
         """The workload under the name it was ordered by, if one of our orders made it."""
         return self.database.read(lambda c: rows.Owners(c, identity_key).known_workload(workload))
 
+    def order_of(self, identity_key: str, cluster: Cluster) -> Order | None:
+        """The order of this journal that made a cluster."""
+        return self.database.read(lambda c: rows.Owners(c, identity_key).order_of(cluster))
+
     def put_cluster(self, identity_key: str, cluster: Cluster, detail: str | None = None) -> None:
         """Record one cluster as just seen."""
         self.database.write(lambda c: rows.put_cluster(c, identity_key, cluster, detail))
@@ -202,9 +261,14 @@ class Journal:
 
         def work(c: sqlite3.Connection) -> None:
             rows.put_cluster(c, identity_key, gone, detail)
+            c.execute("DELETE FROM timers WHERE identity = ? AND cluster_id = ?", (identity_key, cluster.cluster_id))
             c.execute("DELETE FROM workloads WHERE identity = ? AND cluster_id = ?", (identity_key, cluster.cluster_id))
 
         self.database.write(work)
+
+    def mark_vanished(self, identity_key: str, cluster: Cluster) -> bool:
+        """Keep a cluster that went without our wish in sight for a day; whether that is over."""
+        return self.database.write(lambda c: rows.mark_vanished(c, identity_key, cluster))
 
     def record_look(
         self,
@@ -212,13 +276,14 @@ class Journal:
         clusters: Listing[Cluster],
         workloads: Listing[Workload],
         *,
+        since: int | None = None,
         epoch: int | None = None,
     ) -> list[Cluster]:
         """Record one whole look at a provider; returns the clusters that have now vanished.
 
         A cluster counts as vanished after it was missing from two complete listings in a row; an incomplete
-        listing proves nothing, and no listing overrules what was recorded after it began. With `epoch`, the
-        write happens only while that lease is still held.
+        listing proves nothing, and no listing overrules what was recorded after it began (at tick `since`). With
+        `epoch`, the write happens only while that lease is still held.
 
         Raises
         ------
@@ -229,12 +294,12 @@ class Journal:
             rows.check_epoch(c, identity_key, epoch)
             owners = rows.Owners(c, identity_key)
             for cluster in clusters.items:
-                rows.put_cluster(c, identity_key, cluster, None, clusters.observed_at, owners)
+                rows.put_cluster(c, identity_key, cluster, None, since, owners)
             for workload in workloads.items:
-                rows.put_workload(c, identity_key, workload, workloads.observed_at, owners)
-            vanished = rows.count_missing(c, identity_key, clusters) if clusters.is_complete else []
+                rows.put_workload(c, identity_key, workload, since, owners)
+            vanished = rows.count_missing(c, identity_key, clusters, since) if clusters.is_complete else []
             if workloads.is_complete:
-                rows.drop_missing_workloads(c, identity_key, workloads)
+                rows.drop_missing_workloads(c, identity_key, workloads, since)
             rows.put_look(c, identity_key, clusters, workloads)
             rows.prune(c)
             return vanished
@@ -259,6 +324,46 @@ class Journal:
             ).fetchall()
         )
         return [rows.read_transition(row) for row in found]
+
+    # End times that we keep ourselves
+
+    def set_timer(self, identity_key: str, cluster_id: str, ends_at: datetime | None) -> None:
+        """From then on the cluster is to be deleted; ``None``: it has no end."""
+
+        def work(c: sqlite3.Connection) -> None:
+            c.execute("DELETE FROM timers WHERE identity = ? AND cluster_id = ?", (identity_key, cluster_id))
+            if ends_at is not None:
+                c.execute("INSERT INTO timers VALUES (?, ?, ?)", (identity_key, cluster_id, ends_at.isoformat()))
+
+        self.database.write(work)
+
+    def timers(self) -> dict[tuple[str, str], datetime]:
+        """(identity, cluster id) -> when it is to be deleted."""
+        found = self.database.read(lambda c: c.execute("SELECT * FROM timers").fetchall())
+        return {(row["identity"], row["cluster_id"]): datetime.fromisoformat(row["ends_at"]) for row in found}
+
+    def overdue(self, identity_key: str) -> list[Cluster]:
+        """Clusters whose time is over, as last seen."""
+        found = self.database.read(
+            lambda c: c.execute(
+                "SELECT snapshot FROM clusters JOIN timers USING (identity, cluster_id) "
+                "WHERE identity = ? AND phase != 'deleted' AND ends_at <= ?",
+                (identity_key, utc_now().isoformat()),
+            ).fetchall()
+        )
+        return [rows.read_cluster(row["snapshot"]) for row in found]
+
+    def keep(self, identity_key: str) -> None:
+        """The Jupyter server can reach this identity and sees to its end times."""
+        self.database.write(
+            lambda c: c.execute("INSERT OR REPLACE INTO keepers VALUES (?, ?)", (identity_key, utc_now().isoformat()))
+        )
+
+    def kept(self) -> frozenset[str]:
+        """Identities whose end times a Jupyter server has been seeing to in the last minutes."""
+        since = (utc_now() - KEPT_FOR).isoformat()
+        found = self.database.read(lambda c: c.execute("SELECT identity FROM keepers WHERE seen_at > ?", (since,)))
+        return frozenset(row["identity"] for row in found.fetchall())
 
     # Leases
 

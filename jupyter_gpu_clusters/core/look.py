@@ -8,11 +8,13 @@ from functools import partial
 
 from anyio import to_thread
 
+from . import wishes
 from .errors import GpuClustersError, ProviderError
 from .journal import Journal
-from .models import Cluster, ClusterPhase, Failure, Listing, Lookup, Order, Verb, Workload
+from .models import Cluster, ClusterPhase, Failure, Listing, Lookup, Order, OrderState, Verb, Workload
 from .orders import Orders
-from .provider import CreatesClusters, Provider, RunsWorkloads
+from .plans import plan_delete
+from .provider import CreatesClusters, NamesMembers, Provider, RunsWorkloads
 
 _log = logging.getLogger(__name__)
 
@@ -22,10 +24,15 @@ def failure_of(exc: GpuClustersError) -> Failure:
     return Failure(message=exc.message, hint=exc.hint, code=exc.code)
 
 
-async def look(provider: Provider, journal: Journal, orders: Orders, *, epoch: int | None = None) -> None:
+async def look(
+    provider: Provider, journal: Journal, orders: Orders, *, epoch: int | None = None, fulfils: bool = False
+) -> None:
     """Read everything one identity has and record it.
 
-    With `epoch` the result is recorded only while that lease is held, and unconfirmed deletes are sent again.
+    Parameters
+    ----------
+    epoch : the result is recorded only while that lease is held; wishes to delete are then sent again.
+    fulfils : wishes to delete are sent again also without a lease.
 
     Raises
     ------
@@ -34,17 +41,53 @@ async def look(provider: Provider, journal: Journal, orders: Orders, *, epoch: i
     """
     identity = (await provider.identity()).key
     await to_thread.run_sync(journal.restore_orders)
-    for order in await to_thread.run_sync(journal.open_orders, identity):
-        if order.verb is not Verb.DELETE:
-            await orders.resolve(provider, order)
-        elif epoch is not None and orders.is_retry_due(order):
-            await resume_delete(provider, journal, orders, order)
+    await acquaint(provider, journal)
+    await _see_to_orders(provider, journal, orders, identity)
+    since = await to_thread.run_sync(journal.tick)
     clusters, workloads = await _list_all(provider)
-    record = partial(journal.record_look, identity, clusters, workloads, epoch=epoch)
+    record = partial(journal.record_look, identity, clusters, workloads, since=since, epoch=epoch)
     for cluster in await to_thread.run_sync(record):
-        is_wished = await orders.fulfil_deletes(identity, cluster.cluster_id)
-        detail = "Deleted." if is_wished else "It vanished without a delete from here."
-        await forget(journal, orders, identity, cluster, detail)
+        await _see_to_vanished(journal, orders, identity, cluster)
+    await wishes.see_to_late(journal, orders, identity, clusters, workloads)
+    await wishes.see_to_stragglers(journal, orders, identity, clusters)
+    await wishes.see_to_ends(journal, orders, identity)
+    if epoch is not None or fulfils:
+        await _fulfil(provider, journal, orders, identity)
+
+
+async def acquaint(provider: Provider, journal: Journal) -> None:
+    """Tell the provider which nodes the answers to our orders named."""
+    if isinstance(provider, NamesMembers):
+        identity = (await provider.identity()).key
+        provider.know_members(await to_thread.run_sync(journal.members, identity))
+
+
+async def _see_to_orders(provider: Provider, journal: Journal, orders: Orders, identity: str) -> None:
+    for order in await to_thread.run_sync(journal.open_orders, identity):
+        if order.verb is Verb.DELETE:
+            continue
+        now = await orders.resolve(provider, order)
+        if now.on_sight and now.state is OrderState.DONE and now.remote_ids:
+            cluster = await to_thread.run_sync(journal.cluster, identity, now.remote_ids[0])
+            if cluster is not None:
+                await orders.place(plan_delete(cluster, identity))
+
+
+async def _see_to_vanished(journal: Journal, orders: Orders, identity: str, cluster: Cluster) -> None:
+    if await orders.fulfil_deletes(identity, cluster.cluster_id):
+        await forget(journal, orders, identity, cluster, "Deleted.")
+    elif (
+        cluster.is_free
+        or not cluster.created_here
+        or await to_thread.run_sync(journal.mark_vanished, identity, cluster)
+    ):
+        await forget(journal, orders, identity, cluster, "It vanished without a delete from here.")
+
+
+async def _fulfil(provider: Provider, journal: Journal, orders: Orders, identity: str) -> None:
+    for order in await to_thread.run_sync(journal.open_orders, identity):
+        if order.verb is Verb.DELETE and orders.is_retry_due(order):
+            await resume_delete(provider, journal, orders, order)
 
 
 async def resume_delete(provider: Provider, journal: Journal, orders: Orders, order: Order) -> None:
@@ -62,6 +105,7 @@ async def send_delete(
     provider: CreatesClusters, journal: Journal, orders: Orders, cluster: Cluster, order: Order
 ) -> Lookup[Cluster]:
     """Send a delete and record what it showed, as one piece that no interrupt can part."""
+    await acquaint(provider, journal)
     answer = await provider.delete_cluster(cluster, order)
     if answer.answer == "absent":
         await forget(journal, orders, order.identity_key, cluster, "Deleted.")

@@ -133,7 +133,8 @@ class Cluster(Frozen):
     """Nodes under one name and one bill, as last seen.
 
     ``login_address`` is where the user logs in (``user@host`` or ``user@host:port``) if that is not a node.
-    ``member_ids`` are the nodes that the answer to the order named, whatever a listing shows now.
+    ``member_ids`` are the nodes that the answer to the order named, whatever a listing shows now. ``vanished_at`` is
+    since when complete listings lack it, although nobody here deleted it.
     """
 
     provider: str
@@ -155,6 +156,7 @@ class Cluster(Frozen):
     provider_url: str | None = None
     login_address: str | None = None
     member_ids: tuple[str, ...] = ()
+    vanished_at: datetime | None = None
     created_here: bool = True
     order_id: str | None = None
     reason: str | None = None
@@ -297,6 +299,7 @@ class Plan(Frozen):
     price_per_hour : of what is added; ``None`` when unknown, and then ``--yes`` does not cover it.
     commitment : whole sum of a committed term, which is confirmed in words.
     confirm : what must be agreed to besides a price, one sentence; ``--yes`` covers it.
+    max_hours : after so many hours it is to be deleted by us, where the provider keeps no end time itself.
     """
 
     verb: Verb
@@ -318,6 +321,7 @@ class Plan(Frozen):
     price_per_hour: Money | None = None
     commitment: Money | None = None
     confirm: str | None = None
+    max_hours: float | None = None
     warnings: tuple[str, ...] = ()
     made_at: datetime = Field(default_factory=utc_now)
 
@@ -340,10 +344,12 @@ class OrderState(StrEnum):
 class Order(Frozen):
     """One write that was started: the durable intent and what became of it.
 
+    ``price_per_hour`` is what was agreed to, ``max_hours`` after how many hours what it makes is to be deleted.
     ``sender`` names the process that may still be sending it (see ``core.processes``).
     ``baseline`` holds the ids of what existed before. ``remote_name`` is what the far side is told: the name, with
     ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order. ``members`` are
     ids of nodes that its answer named. ``on_sight``: the user wants what it made deleted as soon as it shows.
+    ``is_late``: what it made appeared after the user had closed it.
     """
 
     order_id: str
@@ -365,7 +371,10 @@ class Order(Frozen):
     state: OrderState = OrderState.OPEN
     remote_ids: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
+    price_per_hour: Money | None = None
+    max_hours: float | None = None
     on_sight: bool = False
+    is_late: bool = False
     note: str | None = None
 
 
@@ -461,10 +470,3 @@ class Deleted(Frozen):
     cluster: Cluster
     is_gone: bool
     note: str | None = None
-
-
-class Recovered(Frozen):
-    """What one look found out about one open order."""
-
-    order: Order
-    note: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -14,6 +15,8 @@ C = TypeVar("C", Cluster, Workload)
 MARK_LENGTH = 10
 """Characters of a mark: 4 of the journal, 6 of the order; lower-case letters and digits."""
 
+_MARK = re.compile(r"[0-9a-f]{4}[a-z2-7]{6}")
+
 
 def mark_of(journal_id: str, order_id: str) -> str:
     """What tells one order of one journal from all others, short enough to be part of a name."""
@@ -23,6 +26,13 @@ def mark_of(journal_id: str, order_id: str) -> str:
 def marked_name(name: str, mark: str) -> str:
     """The name with its mark, as the far side is told: ``demo-1f0ak3j2hq``."""
     return f"{name}-{mark}"
+
+
+def base_name(name: str) -> str:
+    """The name as somebody asked for it, if it looks like a marked one; else the name itself."""
+    base, dash, mark = name.rpartition("-")
+    is_marked = bool(base and dash) and len(mark) == MARK_LENGTH and _MARK.fullmatch(mark) is not None
+    return base if is_marked else name
 
 
 def name_problems(name: str) -> list[Problem]:

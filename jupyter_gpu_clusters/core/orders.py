@@ -10,6 +10,7 @@ import asyncio
 import base64
 import os
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import TypeVar
 
 from anyio import to_thread
@@ -24,6 +25,9 @@ from .provider import ActsOnClusters, CreatesClusters, Provider, RunsWorkloads, 
 T = TypeVar("T")
 
 SETTLE_WAIT_S = 120.0
+SENDER_GIVEN_UP_AFTER_S = 180.0
+"""After so long somebody else may look for an order whose sender cannot be proven dead (it ran on another host)."""
+
 _CLOSE_GRACE_S = 10.0
 _AT_REST = (WorkloadPhase.STOPPING, WorkloadPhase.STOPPED)
 
@@ -35,6 +39,7 @@ class Orders:
         self._journal = journal
         self._sending: set[asyncio.Task[object]] = set()
         self._retries: dict[str, tuple[float, float]] = {}
+        self._first_seen: dict[str, float] = {}
 
     def is_retry_due(self, order: Order) -> bool:
         """Whether a repeatable write (a delete) should be sent again now; the gaps grow from 5 s to 300 s."""
@@ -89,6 +94,8 @@ class Orders:
             target_id=plan.target_id,
             action=plan.action,
             baseline=plan.baseline,
+            price_per_hour=plan.price_per_hour,
+            max_hours=plan.max_hours,
             sender=this_process(),
         )
 
@@ -130,10 +137,13 @@ class Orders:
     async def _record(self, order: Order, result: object) -> None:
         match result:
             case Cluster():
-                await self._finish(order, OrderState.DONE, (result.cluster_id,), None)
+                await self._finish(order, OrderState.DONE, (result.cluster_id,), None, result.member_ids)
                 await to_thread.run_sync(self._journal.put_cluster, order.identity_key, result)
                 if order.verb is not Verb.CREATE:
                     await self.free(order)
+                elif order.max_hours is not None:
+                    ends_at = order.created_at + timedelta(hours=order.max_hours)
+                    await to_thread.run_sync(self._journal.set_timer, order.identity_key, result.cluster_id, ends_at)
             case Workload():
                 await self._finish(order, OrderState.DONE, (result.workload_id,), None)
                 await to_thread.run_sync(self._journal.put_workload, order.identity_key, result)
@@ -159,8 +169,23 @@ class Orders:
             provider=order.provider,
         )
 
-    async def _finish(self, order: Order, state: OrderState, ids: tuple[str, ...], note: str | None) -> Order:
-        done = order.model_copy(update={"state": state, "remote_ids": ids or order.remote_ids, "note": note})
+    async def _finish(
+        self,
+        order: Order,
+        state: OrderState,
+        ids: tuple[str, ...],
+        note: str | None,
+        members: tuple[str, ...] = (),
+    ) -> Order:
+        latest = await to_thread.run_sync(self._journal.order, order.order_id) or order
+        changes = {
+            "state": state,
+            "remote_ids": ids or order.remote_ids,
+            "members": members or order.members,
+            "on_sight": latest.on_sight,
+            "note": note,
+        }
+        done = order.model_copy(update=changes)
         await to_thread.run_sync(self._journal.finish_order, done)
         return done
 
@@ -172,6 +197,20 @@ class Orders:
     async def close(self, order: Order, note: str) -> Order:
         """Close an order for good, by proof or by the user's statement."""
         return await self._finish(order, OrderState.CLOSED, (), note)
+
+    async def adopt(self, order: Order, found: Cluster | Workload, note: str | None = None) -> Order:
+        """What was found is what the order made; `note` says how that is known, where its mark does not."""
+        await self._record(order, found)
+        done = await to_thread.run_sync(self._journal.order, order.order_id) or order
+        if note is None:
+            return done
+        return await self._finish(done, OrderState.DONE, (), note)
+
+    async def wish_gone(self, order: Order) -> Order:
+        """Record that what an open order made is to be deleted as soon as it shows."""
+        wished = order.model_copy(update={"on_sight": True})
+        await to_thread.run_sync(self._journal.finish_order, wished)
+        return wished
 
     async def fulfil_deletes(self, identity: str, cluster_id: str) -> bool:
         """A cluster is proven gone: its open wishes to delete are fulfilled; whether there was one."""
@@ -202,21 +241,27 @@ class Orders:
 
         Found: adopted. Proven not to have happened: closed. Otherwise "not seen", and it stays.
         """
-        if not is_dead(order.sender) and order.note is None:
+        has_ended = order.note is not None or is_dead(order.sender)
+        if not has_ended and not self._is_old(order):
             return order
-        search = await self._search(provider, order)
+        search = await self.search(provider, order)
         found: tuple[Cluster | Workload, ...] = search.found or search.workloads
         if len(found) == 1:
-            await self._record(order, found[0])
-            return order.model_copy(update={"state": OrderState.DONE})
-        if search.never_happened:
+            return await self.adopt(order, found[0])
+        if search.never_happened and has_ended:
             return await self.close(order, search.reason or "It never happened.")
-        note = search.reason or "The provider does not show it; it may still appear."
+        note = _not_seen(search)
         if order.state is OrderState.NOT_SEEN and order.note == note:
             return order
         return await self._finish(order, OrderState.NOT_SEEN, (), note)
 
-    async def _search(self, provider: Provider, order: Order) -> Search:
+    def _is_old(self, order: Order) -> bool:
+        """Whether this process has known it for longer than any request takes."""
+        now = asyncio.get_running_loop().time()
+        return now - self._first_seen.setdefault(order.order_id, now) > SENDER_GIVEN_UP_AFTER_S
+
+    async def search(self, provider: Provider, order: Order) -> Search:
+        """Look at the provider for what an order did. Reads only."""
         if order.verb is Verb.CREATE and isinstance(provider, CreatesClusters):
             return await provider.find_created(order)
         if order.verb is Verb.SCALE and isinstance(provider, ScalesClusters):
@@ -242,6 +287,18 @@ class Orders:
         if now is not None and (now.phase.is_final or (now.phase in _AT_REST) == (order.verb is Verb.SUSPEND)):
             return Search(workloads=(now,))
         return Search(reason=f"It does not show yet that the {order.verb} took effect.")
+
+
+def _not_seen(search: Search) -> str:
+    found = search.found or search.workloads
+    if len(found) > 1:
+        ids = ", ".join(one.cluster_id if isinstance(one, Cluster) else one.workload_id for one in found)
+        return f"{len(found)} things carry its mark: {ids}. Delete those you do not want, or adopt one."
+    told = search.reason or "The provider does not show it; it may still appear."
+    if not search.candidates:
+        return told
+    ids = ", ".join(one.cluster_id for one in search.candidates)
+    return f"{told} Without its mark, this may be it: {ids}."
 
 
 def _describe(result: object) -> str:

@@ -145,9 +145,15 @@ class ListsOffers(Provider):
 
 
 class CreatesClusters(Provider):
-    """The provider rents clusters and ends them."""
+    """The provider rents clusters and ends them.
+
+    ``ends_field`` is the field of the spec for the hours after which the service itself ends a cluster, if it can;
+    ``ends_action`` the action (with a field ``hours``, from now) that changes it later.
+    """
 
     spec_model: ClassVar[type[BaseModel]]
+    ends_field: ClassVar[str | None] = None
+    ends_action: ClassVar[str | None] = None
 
     @abstractmethod
     async def plan_cluster(self, name: str, spec: BaseModel, digest: str) -> Plan:

@@ -6,12 +6,32 @@ import functools
 import json
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
+from socket import gethostname
 
 from .errors import JournalError
-from .models import Cluster, Listing, Order, Transition, Workload, WorkloadPhase, utc_now
+from .models import (
+    Billing,
+    Cluster,
+    ClusterPhase,
+    Listing,
+    Order,
+    Transition,
+    Workload,
+    WorkloadPhase,
+    utc_now,
+)
 
 GONE_AFTER_MISSES = 2
+GONE_AFTER = timedelta(seconds=5)
+"""What costs has vanished when two complete listings at least so far apart lack it."""
+
+STRAGGLERS_FOR = timedelta(days=1)
+"""For how long what was deleted, or vanished, is still looked for."""
+
+LATE_FOR = timedelta(days=30)
+"""For how long the marks of orders that the user closed are looked for."""
+
 _KEPT_TRANSITIONS = 100_000
 _KEPT_ENDED_WORKLOADS = 500
 
@@ -30,6 +50,7 @@ def read_workload(text: str) -> Workload:
     return Workload.model_validate_json(text)
 
 
+@functools.lru_cache(maxsize=20_000)
 def read_order(text: str) -> Order:
     return Order.model_validate_json(text)
 
@@ -77,30 +98,37 @@ class Owners:
         self._identity = identity
 
     @functools.cached_property
-    def _by_id(self) -> dict[str, tuple[str, str]]:
+    def _by_id(self) -> dict[str, Order]:
         rows = self._c.execute(
-            "SELECT ids.value AS id, order_id, json_extract(body, '$.name') AS name FROM orders, "
-            "json_each(orders.body, '$.remote_ids') AS ids "
-            "WHERE identity = ? AND json_extract(body, '$.verb') IN ('create', 'submit')",
+            "SELECT body FROM orders WHERE identity = ? AND json_extract(body, '$.verb') IN ('create', 'submit')",
             (self._identity,),
         )
-        return {row["id"]: (row["order_id"], row["name"]) for row in rows}
+        orders = [read_order(row["body"]) for row in rows]
+        return {remote_id: order for order in orders for remote_id in (*order.members, *order.remote_ids)}
+
+    def order_of(self, cluster: Cluster) -> Order | None:
+        """The order that made it, by its own id or by that of a node that the answer named."""
+        ids = (cluster.cluster_id, *cluster.member_ids, *(node.node_id for node in cluster.nodes))
+        return next((self._by_id[one] for one in ids if one in self._by_id), None)
 
     def known(self, cluster: Cluster) -> Cluster:
         """The cluster under the name that was asked for, with its order, if one of ours made it."""
-        order_id, name = self._by_id.get(cluster.cluster_id, (None, cluster.name))
         if cluster.order_id is not None:
             row = self._c.execute("SELECT 1 FROM orders WHERE order_id = ?", (cluster.order_id,)).fetchone()
             return cluster.model_copy(update={"created_here": row is not None})
-        changes = {"created_here": order_id is not None, "order_id": order_id, "name": name}
+        order = self.order_of(cluster)
+        if order is None:
+            return cluster.model_copy(update={"created_here": False})
+        price = cluster.price_per_hour or order.price_per_hour
+        changes = {"created_here": True, "order_id": order.order_id, "name": order.name, "price_per_hour": price}
         return cluster.model_copy(update=changes)
 
     def known_workload(self, workload: Workload) -> Workload:
         """The workload under the name that was asked for, if one of our orders made it."""
-        order_id, name = self._by_id.get(workload.workload_id, (None, workload.name))
-        if order_id is None:
+        order = self._by_id.get(workload.workload_id)
+        if order is None:
             return workload
-        return workload.model_copy(update={"created_here": True, "name": name})
+        return workload.model_copy(update={"created_here": True, "name": order.name})
 
 
 def put_cluster(
@@ -108,20 +136,20 @@ def put_cluster(
     identity: str,
     cluster: Cluster,
     detail: str | None,
-    seen_at: datetime | None = None,
+    since: int | None = None,
     owners: Owners | None = None,
 ) -> None:
     cluster = (owners or Owners(c, identity)).known(cluster)
     text = cluster.model_dump_json()
     key = (identity, cluster.cluster_id)
     old = c.execute("SELECT * FROM clusters WHERE identity = ? AND cluster_id = ?", key).fetchone()
-    if old and (_is_newer(old, seen_at) or (old["snapshot"] == text and old["missed"] == 0)):
+    if old and (_is_newer(old, since) or (old["snapshot"] == text and old["missed"] == 0)):
         return
     c.execute(
-        "INSERT INTO clusters (identity, cluster_id, phase, snapshot, changed_at) VALUES (?1, ?2, ?3, ?4, ?5) "
-        "ON CONFLICT (identity, cluster_id) "
-        "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, missed_at = NULL, changed_at = ?5",
-        (*key, cluster.phase, text, utc_now().isoformat()),
+        "INSERT INTO clusters (identity, cluster_id, phase, snapshot, changed_at, tick) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (identity, cluster_id) "
+        "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, missed_at = NULL, changed_at = ?5, tick = ?6",
+        (*key, cluster.phase, text, utc_now().isoformat(), _next_tick(c)),
     )
     before = old["phase"] if old else None
     if before != cluster.phase:
@@ -132,21 +160,22 @@ def put_workload(
     c: sqlite3.Connection,
     identity: str,
     workload: Workload,
-    seen_at: datetime | None = None,
+    since: int | None = None,
     owners: Owners | None = None,
 ) -> None:
     workload = (owners or Owners(c, identity)).known_workload(workload)
     text = workload.model_dump_json()
     key = (identity, workload.cluster_id, workload.workload_id)
     old = c.execute("SELECT * FROM workloads WHERE identity = ? AND cluster_id = ? AND workload_id = ?", key).fetchone()
-    if old and (_is_newer(old, seen_at) or old["snapshot"] == text):
+    if old and (_is_newer(old, since) or old["snapshot"] == text):
         return
     if old and WorkloadPhase(old["phase"]).is_final and not workload.phase.is_final:
         return
     c.execute(
-        "INSERT INTO workloads VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (identity, cluster_id, workload_id) "
-        "DO UPDATE SET phase = ?4, snapshot = ?5, changed_at = ?6",
-        (*key, workload.phase, text, utc_now().isoformat()),
+        "INSERT INTO workloads (identity, cluster_id, workload_id, phase, snapshot, changed_at, tick) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (identity, cluster_id, workload_id) "
+        "DO UPDATE SET phase = ?4, snapshot = ?5, changed_at = ?6, tick = ?7",
+        (*key, workload.phase, text, utc_now().isoformat(), _next_tick(c)),
     )
     before = old["phase"] if old else None
     if before != workload.phase:
@@ -155,29 +184,68 @@ def put_workload(
         )
 
 
-def count_missing(c: sqlite3.Connection, identity: str, seen: Listing[Cluster]) -> list[Cluster]:
+def count_missing(
+    c: sqlite3.Connection, identity: str, seen: Listing[Cluster], since: int | None = None
+) -> list[Cluster]:
+    """Note what a complete listing lacks; the clusters that have vanished by now, as they were last seen."""
     present = {cluster.cluster_id for cluster in seen.items}
     rows = c.execute("SELECT * FROM clusters WHERE identity = ? AND phase != 'deleted'", (identity,)).fetchall()
     vanished = []
     for row in rows:
-        if row["cluster_id"] in present or _is_newer(row, seen.observed_at):
+        if row["cluster_id"] in present or _is_newer(row, since):
             continue
-        if row["missed"] + 1 >= GONE_AFTER_MISSES:
-            vanished.append(read_cluster(row["snapshot"]))
+        cluster = read_cluster(row["snapshot"])
+        missed_at = _missed_at(row, seen.observed_at)
+        if row["missed"] + 1 >= GONE_AFTER_MISSES and (cluster.is_free or seen.observed_at - missed_at >= GONE_AFTER):
+            vanished.append(cluster)
         c.execute(
-            "UPDATE clusters SET missed = missed + 1 WHERE identity = ? AND cluster_id = ?",
-            (identity, row["cluster_id"]),
+            "UPDATE clusters SET missed = missed + 1, missed_at = ?, missed_on = ? "
+            "WHERE identity = ? AND cluster_id = ?",
+            (missed_at.isoformat(), gethostname(), identity, row["cluster_id"]),
         )
     return vanished
 
 
-def drop_missing_workloads(c: sqlite3.Connection, identity: str, seen: Listing[Workload]) -> None:
+def _missed_at(row: sqlite3.Row, now: datetime) -> datetime:
+    """When it was first missed; after another host's clock, or one that was set back, it begins anew."""
+    if row["missed_at"] is None or row["missed_on"] != gethostname():
+        return now
+    return min(datetime.fromisoformat(row["missed_at"]), now)
+
+
+def mark_vanished(c: sqlite3.Connection, identity: str, cluster: Cluster) -> bool:
+    """Keep a vanished cluster in sight, its billing unknown; whether that was long enough.
+
+    What went without our wish may bill on or come back, so it is not called deleted for a day.
+    """
+    key = (identity, cluster.cluster_id)
+    row = c.execute("SELECT * FROM clusters WHERE identity = ? AND cluster_id = ?", key).fetchone()
+    now = utc_now()
+    since = _missed_at(row, now)
+    if now - since >= STRAGGLERS_FOR:
+        return True
+    if cluster.vanished_at is None:
+        reason = "It vanished without a delete from here; whether it still bills is not known."
+        changes = {"phase": ClusterPhase.UNKNOWN, "billing": Billing.UNKNOWN, "reason": reason, "vanished_at": since}
+        lost = cluster.model_copy(update=changes)
+        c.execute(
+            "UPDATE clusters SET phase = ?3, snapshot = ?4, changed_at = ?5, tick = ?6 "
+            "WHERE identity = ?1 AND cluster_id = ?2",
+            (*key, lost.phase, lost.model_dump_json(), now.isoformat(), _next_tick(c)),
+        )
+        _add_transition(c, identity, "cluster", cluster.cluster_id, cluster.name, row["phase"], "vanished", reason)
+    return False
+
+
+def drop_missing_workloads(
+    c: sqlite3.Connection, identity: str, seen: Listing[Workload], since: int | None = None
+) -> None:
     """A complete listing no longer has them: ended ones are forgotten, live ones become unknown."""
     present = {(workload.cluster_id, workload.workload_id) for workload in seen.items}
     rows = c.execute("SELECT rowid, * FROM workloads WHERE identity = ?", (identity,)).fetchall()
     for row in rows:
         workload = read_workload(row["snapshot"])
-        if (workload.cluster_id, workload.workload_id) in present or _is_newer(row, seen.observed_at):
+        if (workload.cluster_id, workload.workload_id) in present or _is_newer(row, since):
             continue
         if workload.phase.is_final:
             c.execute("DELETE FROM workloads WHERE rowid = ?", (row["rowid"],))
@@ -186,9 +254,19 @@ def drop_missing_workloads(c: sqlite3.Connection, identity: str, seen: Listing[W
             put_workload(c, identity, workload.model_copy(update=lost))
 
 
-def _is_newer(row: sqlite3.Row, seen_at: datetime | None) -> bool:
-    """Whether `row` was recorded after the look at `seen_at` had begun."""
-    return seen_at is not None and datetime.fromisoformat(row["changed_at"]) > seen_at
+def tick(c: sqlite3.Connection) -> int:
+    """Grows with every recorded change; tells before from after without any clock."""
+    return int(c.execute("SELECT value FROM meta WHERE key = 'tick'").fetchone()["value"])
+
+
+def _next_tick(c: sqlite3.Connection) -> int:
+    c.execute("UPDATE meta SET value = value + 1 WHERE key = 'tick'")
+    return tick(c)
+
+
+def _is_newer(row: sqlite3.Row, since: int | None) -> bool:
+    """Whether `row` was recorded after the look that began at tick `since`."""
+    return since is not None and int(row["tick"]) > since
 
 
 def put_look(c: sqlite3.Connection, identity: str, clusters: Listing[Cluster], workloads: Listing[Workload]) -> None:

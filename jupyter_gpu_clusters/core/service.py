@@ -16,18 +16,16 @@ from pydantic import BaseModel, SecretStr
 from . import login
 from .accounts import Accounts
 from .choices import Choice, LookUp
-from .errors import GpuClustersError, NotFoundError, SettingsError
+from .errors import GpuClustersError, SettingsError
 from .journal import Journal
 from .login import Place
-from .look import failure_of, look
+from .look import failure_of
 from .models import (
     AccountStatus,
     Cluster,
     Details,
     Listing,
     OfferListing,
-    Order,
-    Recovered,
     State,
     Workload,
 )
@@ -36,12 +34,12 @@ from .nearest import did_you_mean
 from .paths import data_dir
 from .provider import CreatesClusters, KeepsSshKeys, ListsOffers, LooksUp, Provider, RunsWorkloads, ShowsDetails
 from .service_clusters import ClusterVerbs
+from .service_recovery import RecoveryVerbs
 from .service_workloads import WorkloadVerbs
 from .ssh_keys import same_key
-from .state import read_state
 
 
-class Service(ClusterVerbs, WorkloadVerbs):
+class Service(ClusterVerbs, WorkloadVerbs, RecoveryVerbs):
     """One per process and event loop. Opening it does no I/O beyond reading the accounts file."""
 
     @classmethod
@@ -190,23 +188,6 @@ class Service(ClusterVerbs, WorkloadVerbs):
 
     # Knowing
 
-    async def refresh(self, names: Sequence[str] = ()) -> State:
-        """Look at the providers of these accounts (all by default) now, then tell what is known."""
-        providers, _ = self._accounts.usable(names)
-        await asyncio.gather(*(self._look(provider) for provider in providers.values()))
-        return await self.state()
-
-    async def _look(self, provider: Provider) -> None:
-        try:
-            await look(provider, self._journal, self._orders)
-        except GpuClustersError as exc:
-            identity = (await provider.identity()).key
-            await to_thread.run_sync(self._journal.record_failure, identity, failure_of(exc))
-
-    async def state(self) -> State:
-        """What is known, from the journal; never touches a provider."""
-        return await read_state(self._journal, self._accounts)
-
     def note_attention(self) -> None:
         """Somebody is looking now: watchers of this process poll at the steady pace for the next minute."""
         self._watching.note_attention()
@@ -254,30 +235,3 @@ class Service(ClusterVerbs, WorkloadVerbs):
         item = await to_thread.run_sync(self._journal.known_workload, identity, answer.item)
         await to_thread.run_sync(self._journal.put_workload, identity, item)
         return item
-
-    # Open orders
-
-    async def recover(self) -> list[Recovered]:
-        """Check every open order by reading only, and tell what is known."""
-        await to_thread.run_sync(self._journal.restore_orders)
-        before = await to_thread.run_sync(self._journal.open_orders)
-        await self.refresh()
-        return [await self._recovered(order) for order in before]
-
-    async def _recovered(self, order: Order) -> Recovered:
-        now = await to_thread.run_sync(self._journal.order, order.order_id) or order
-        if now.state.is_open:
-            return Recovered(order=now, note=now.note or "Its sender is still at work.")
-        return Recovered(order=now, note=now.note or f"Settled: {now.state}.")
-
-    async def close_order(self, order_id: str, statement: str) -> Order:
-        """The user states that nothing exists of an open order; the statement is recorded.
-
-        Raises
-        ------
-        NotFoundError : no open order has that id.
-        """
-        order = await to_thread.run_sync(self._journal.order, order_id)
-        if order is None or not order.state.is_open:
-            raise NotFoundError(f"There is no open order {order_id!r}.", hint="%cluster_recover lists them.")
-        return await self._orders.close(order, f"Closed by the user: {statement}")

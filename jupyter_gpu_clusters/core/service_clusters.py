@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 
 from anyio import to_thread
@@ -11,20 +13,39 @@ from pydantic import BaseModel
 from . import consent as consents
 from .attach import Placement, place_or_attach
 from .consent import Consent
-from .errors import Problem, SettingsError, SpecError
-from .look import forget, send_delete
-from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan
+from .ends import KEPT_BY_US, ending_after
+from .errors import (
+    GpuClustersError,
+    NameTakenError,
+    OutcomeUnknownError,
+    Problem,
+    SettingsError,
+    SpecError,
+)
+from .look import acquaint, forget, look, send_delete
+from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan, Verb, utc_now
+from .names import base_name
 from .nearest import did_you_mean
 from .plans import plan_delete
 from .provider import Action, ActsOnClusters, CreatesClusters, Provider, ScalesClusters
 from .service_base import ServiceBase
+from .state import read_state
+
+_FRESH_FOR = timedelta(seconds=30)
 
 
 class ClusterVerbs(ServiceBase):
     """Create, scale, act on, delete."""
 
-    async def plan_create(self, account: str, name: str | None, spec: BaseModel) -> Plan:
+    async def plan_create(
+        self, account: str, name: str | None, spec: BaseModel, *, max_hours: float | None = None
+    ) -> Plan:
         """What creating that cluster would do.
+
+        Parameters
+        ----------
+        max_hours : after so many hours it is to be deleted: by the service where it can do that itself, else by
+            whoever of this user's kernels and Jupyter server runs then.
 
         Raises
         ------
@@ -33,14 +54,47 @@ class ClusterVerbs(ServiceBase):
         provider = self._accounts.able(account, CreatesClusters, "create")
         if not name:
             raise SpecError("The cluster has no name.", problems=[Problem("name", "is needed: --name NAME")])
-        return await self._planned(name, provider.plan_cluster(name, spec, await self._digest(spec)))
+        if max_hours is not None and provider.ends_field is not None:
+            spec = ending_after(spec, provider.ends_field, max_hours)
+        plan = await self._planned(name, provider.plan_cluster(name, spec, await self._digest(spec)))
+        if max_hours is None or provider.ends_field is not None:
+            return plan
+        return plan.model_copy(update={"max_hours": max_hours, "warnings": (*plan.warnings, KEPT_BY_US)})
+
+    async def plan_extend(self, cluster: Cluster, hours: float) -> Plan | None:
+        """What telling the service to end the cluster `hours` from now would send; ``None`` where we keep the end.
+
+        Raises
+        ------
+        NotSupportedError : the account deletes nothing.
+        """
+        provider = self._accounts.able(cluster.account, CreatesClusters, "delete")
+        if provider.ends_action is None:
+            return None
+        spec = self.action_model(cluster.account, provider.ends_action)(hours=hours)
+        return await self.plan_action(cluster, provider.ends_action, spec)
+
+    async def keep_end(self, cluster: Cluster, hours: float) -> Cluster:
+        """The cluster is to be deleted by us `hours` from now, whatever was said before.
+
+        Raises
+        ------
+        ConflictError : it is being deleted already.
+        """
+        identity = (await self._accounts.provider(cluster.account).identity()).key
+        await self._refuse_if_deleting(identity, cluster.cluster_id, cluster.name)
+        ends_at = utc_now() + timedelta(hours=hours)
+        await to_thread.run_sync(self._journal.set_timer, identity, cluster.cluster_id, ends_at)
+        clusters = (await read_state(self._journal, self._accounts)).clusters
+        key = (cluster.account, cluster.cluster_id)
+        return next((one for one in clusters if (one.account, one.cluster_id) == key), cluster)
 
     async def create(self, plan: Plan, *, consent: Consent | None = None, new: bool = False) -> Created:
         """Create the planned cluster, or attach to the one that is there by that name from the same spec.
 
         Parameters
         ----------
-        new : an existing cluster of that name is an error instead.
+        new : an existing cluster of that name is an error instead; one made from another journal is no obstacle.
 
         Raises
         ------
@@ -51,6 +105,9 @@ class ClusterVerbs(ServiceBase):
         consents.require(plan, consent)
         provider = self._accounts.able(plan.account, CreatesClusters, "create")
         await self._same_identity(provider, plan)
+        await self._refuse_if_ordered_elsewhere(plan)
+        if not plan.is_free and not new:
+            await self._refuse_if_made_elsewhere(provider, plan)
 
         async def find(order: Order) -> Lookup[Cluster]:
             for cluster_id in order.remote_ids:
@@ -66,15 +123,61 @@ class ClusterVerbs(ServiceBase):
 
     async def _look_up_cluster(self, provider: Provider, order: Order) -> Lookup[Cluster]:
         cluster_id = order.remote_ids[0] if order.remote_ids else ""
+        await acquaint(provider, self._journal)
         answer = await provider.get_cluster(cluster_id)
         known = await to_thread.run_sync(self._journal.cluster, order.identity_key, cluster_id)
         if answer.answer == "absent" and known is not None and known.phase is not ClusterPhase.DELETED:
+            if not known.is_free:
+                raise _vanished(known)
             await forget(self._journal, self._orders, order.identity_key, known, "It vanished.")
         if answer.answer == "cannot_tell":
             return answer.model_copy(update={"item": known})
         if answer.item is None:
             return answer
         return answer.model_copy(update={"item": await self._known(order, answer.item)})
+
+    async def _refuse_if_ordered_elsewhere(self, plan: Plan) -> None:
+        """A changed key, project or location shows nothing of what was ordered before under the same account.
+
+        Raises
+        ------
+        OutcomeUnknownError : the name is open or live there.
+        """
+        for order in await to_thread.run_sync(list, self._journal.claims.all()):
+            is_same = (order.verb, order.account, order.provider, order.name) == (
+                Verb.CREATE, plan.account, plan.provider, plan.name,
+            )  # fmt: skip
+            if is_same and order.identity_key != plan.identity_key:
+                raise OutcomeUnknownError(
+                    f"{plan.name!r} was ordered from {plan.account} before, under another key, project or location "
+                    f"(order {order.order_id}, {order.state}); whether it still bills cannot be seen with this one.",
+                    hint="Nothing was sent. Go back to the earlier settings and delete it, close it with "
+                    f'`%cluster_recover {order.order_id} --close "..."`, or choose another --name.',
+                    provider=plan.provider,
+                )
+
+    async def _refuse_if_made_elsewhere(self, provider: Provider, plan: Plan) -> None:
+        """Best effort: what another machine or a colleague made under that name is no accident to repeat.
+
+        Raises
+        ------
+        NameTakenError : it is listed.
+        """
+        await self._look_unless_fresh(provider, plan.identity_key)
+        for cluster in await to_thread.run_sync(self._journal.clusters, [plan.identity_key]):
+            if not cluster.created_here and base_name(cluster.name) == plan.name:
+                raise NameTakenError(
+                    f"{plan.account} has a cluster {cluster.name!r} already that was not created from here "
+                    f"(id {cluster.cluster_id}); nothing was ordered.",
+                    hint="Use that one, choose another --name, or pass --new to rent one more.",
+                )
+
+    async def _look_unless_fresh(self, provider: Provider, identity: str) -> None:
+        seen = await to_thread.run_sync(self._journal.look, identity)
+        age = utc_now() - seen.observed_at if seen.observed_at is not None else None
+        if age is None or not timedelta() <= age < _FRESH_FOR or seen.failure is not None:
+            with suppress(GpuClustersError):
+                await look(provider, self._journal, self._orders)
 
     async def _known(self, order: Order, cluster: Cluster) -> Cluster:
         return await to_thread.run_sync(self._journal.known_cluster, order.identity_key, cluster)
@@ -144,3 +247,12 @@ class ClusterVerbs(ServiceBase):
         if answer.answer == "absent":
             return Deleted(cluster=cluster.model_copy(update={"phase": ClusterPhase.DELETED}), is_gone=True)
         return Deleted(cluster=answer.item or cluster, is_gone=False, note=answer.reason)
+
+
+def _vanished(cluster: Cluster) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"The cluster {cluster.name!r} vanished without a delete from here; whether it still bills is not known.",
+        hint="Nothing was sent. Look at the provider's console, then close it with "
+        f'`%cluster_recover {cluster.name} --close "..."`, or choose another --name.',
+        provider=cluster.provider,
+    )

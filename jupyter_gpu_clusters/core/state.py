@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
 from anyio import to_thread
 
 from .accounts import Accounts
 from .errors import SettingsError
 from .journal import Journal, Look
-from .models import AccountView, Cluster, ClusterPhase, Failure, Order, State, Verb, utc_now
+from .models import AccountView, Cluster, ClusterPhase, Failure, Order, State, Verb, Workload, utc_now
 from .provider import ABILITIES, Provider, abilities_of
 from .settings import Account
+
+_DELETE_TAKES = timedelta(minutes=15)
 
 
 async def read_state(journal: Journal, accounts: Accounts) -> State:
@@ -30,13 +36,20 @@ def _broken_view(account: Account, exc: SettingsError) -> AccountView:
 def _assemble(journal: Journal, providers: dict[str, Provider], identities: dict[str, str]) -> State:
     keys = set(identities.values())
     seq = journal.seq()
-    orders = [order for order in journal.open_orders() if order.identity_key in keys]
+    all_open = journal.open_orders()
+    orders = [order for order in all_open if order.identity_key in keys]
+    clusters = _with_ends(journal, identities, _with_wishes(journal.clusters(keys), orders))
+    workloads = journal.workloads(keys)
     return State(
         accounts=tuple(_view(name, providers[name], journal.look(key)) for name, key in identities.items()),
-        clusters=tuple(_with_wishes(journal.clusters(keys), orders)),
-        workloads=tuple(journal.workloads(keys)),
+        clusters=tuple(clusters),
+        workloads=tuple(workloads),
         orders=tuple(orders),
-        notices=journal.notices(),
+        notices=(
+            *journal.notices(),
+            *_late(journal, clusters, workloads),
+            *_elsewhere(order for order in all_open if order.identity_key not in keys),
+        ),
         seq=seq,
     )
 
@@ -61,8 +74,61 @@ def _with_wishes(clusters: list[Cluster], orders: list[Order]) -> list[Cluster]:
     """A cluster with an unconfirmed delete is shown as deleting, whatever the provider's word."""
     wished = {order.target_id: order for order in orders if order.verb is Verb.DELETE}
     return [
-        c.model_copy(update={"phase": ClusterPhase.DELETING, "reason": wished[c.cluster_id].note or c.reason})
+        c.model_copy(update={"phase": ClusterPhase.DELETING, "reason": _wish_text(wished[c.cluster_id], c)})
         if c.cluster_id in wished
         else c
         for c in clusters
     ]
+
+
+def _wish_text(order: Order, cluster: Cluster) -> str | None:
+    told = order.note or cluster.reason
+    age = utc_now() - order.created_at
+    if age < _DELETE_TAKES:
+        return told
+    since = f"Asked to go at {order.created_at:%Y-%m-%d %H:%M} UTC and still not confirmed gone: it may bill on."
+    return f"{since} {told or ''}".strip()
+
+
+def _with_ends(journal: Journal, identities: Mapping[str, str], clusters: list[Cluster]) -> list[Cluster]:
+    """Clusters with the end times that we keep; an end that nobody is there to keep is none."""
+    timers = journal.timers()
+    if not timers:
+        return clusters
+    kept = journal.kept()
+    told = []
+    for cluster in clusters:
+        identity = identities.get(cluster.account, "")
+        told.append(_with_end(cluster, timers.get((identity, cluster.cluster_id)), identity in kept))
+    return told
+
+
+def _with_end(cluster: Cluster, ends_at: datetime | None, is_kept: bool) -> Cluster:
+    if ends_at is None:
+        return cluster
+    if is_kept:
+        return cluster.model_copy(update={"ends_at": ends_at})
+    text = f"NO END TIME: nobody who runs now would delete it at {ends_at:%Y-%m-%d %H:%M} UTC; start a Jupyter server."
+    return cluster.model_copy(update={"reason": f"{cluster.reason or ''} {text}".strip()})
+
+
+def _late(journal: Journal, clusters: list[Cluster], workloads: list[Workload]) -> Iterator[str]:
+    """What appeared although its order had been closed, while it is there."""
+    known = {c.cluster_id: c.full_name for c in clusters} | {
+        w.workload_id: w.full_name for w in workloads if not w.phase.is_final
+    }
+    for order in journal.late_arrivals():
+        for remote_id in order.remote_ids:
+            if remote_id in known:
+                yield f"{known[remote_id]} is there, although its order {order.order_id} was closed. {order.note or ''}"
+
+
+def _elsewhere(orders: Iterable[Order]) -> Iterator[str]:
+    """Orders that nobody can look for with the present keys, projects and locations."""
+    by_account = Counter(order.account for order in orders)
+    for account, number in sorted(by_account.items()):
+        verb = "order was" if number == 1 else "orders were"
+        yield (
+            f"{number} open {verb} sent from {account} under another key, project or location and cannot be looked "
+            "for with the present one; `%cluster_recover` shows what they are."
+        )

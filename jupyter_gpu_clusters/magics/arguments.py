@@ -173,7 +173,12 @@ class Create(Arguments):
     yes: bool = Field(False, description=_YES_HELP)
     dry_run: bool = Field(False, description=_DRY_RUN_HELP)
     wait: bool = Field(False, description="Wait until the cluster is running.")
-    new: bool = Field(False, description="Refuse to attach: the name must be unused.")
+    max_hours: Annotated[float | None, Option("HOURS")] = Field(
+        None, gt=0, le=24 * 365, description="Delete it by itself after so many hours."
+    )
+    new: bool = Field(
+        False, description="The name must be unused here; one of another machine or person is no obstacle."
+    )
 
 
 class ClusterList(Arguments):
@@ -277,7 +282,9 @@ class ClusterDetails(Arguments):
 
 
 class Delete(Arguments):
-    """Delete a cluster and end its cost. Asks first, naming what is running on it.
+    """Delete a cluster and end its cost. Asks first, naming what is running on it, and waits until it is proven gone.
+
+    The wish never lapses: interrupt the wait, and whoever of your notebooks and Jupyter server runs goes on.
 
     Examples::
 
@@ -287,25 +294,61 @@ class Delete(Arguments):
 
     cluster: ClusterRef = Field(description=_CLUSTER_HELP)
     yes: bool = Field(False, description="Delete without being asked.")
+    timeout: Annotated[float, Option("SECONDS")] = Field(
+        900, ge=0, description="Fail when it is not proven gone after so many seconds; 0 does not wait."
+    )
 
 
 class Recover(Arguments):
-    """Look for what became of orders whose answer was lost. Only reads, unless you close one.
+    """Look for everything that is not certain: orders whose answer was lost, deletes that are not confirmed, clusters
+    that vanished. Looking only reads, except that deletes you asked for before are sent again.
 
-    Closing an order states that nothing came of it; the statement is recorded.
+    Closing states that nothing came of it; the statement is recorded, and its mark is watched for 30 more days.
 
     Examples::
 
         %cluster_recover
+        %cluster_recover 0f3a --adopt Delhi/1234
+        %cluster_recover 0f3a --delete
         %cluster_recover 0f3a --close "checked in the console: nothing there"
     """
 
     order: Annotated[str | None, Positional("ORDER", "order")] = Field(
-        None, description="Id of one order, or its beginning. All open ones when left out."
+        None, description="Id of one order or its beginning, or the name of what it is about. All when left out."
     )
+    adopt: Annotated[str | None, Option("CLUSTER_ID")] = Field(
+        None, min_length=1, description="This cluster is what the order made."
+    )
+    delete: bool = Field(False, description="Delete what it made as soon as it shows.")
     close: Annotated[str | None, Option("STATEMENT")] = Field(
-        None, min_length=1, description="Close the order with this statement."
+        None, min_length=1, description="Close it with this statement."
     )
+    yes: bool = Field(False, description="Adopt or delete without being asked.")
+
+
+class Orphans(Arguments):
+    """List what may cost and was not ordered here, what vanished, and orders of which nothing is listed.
+
+    Each line says how to deal with it; nothing is deleted in bulk.
+
+    Examples::
+
+        %cluster_orphans
+    """
+
+
+class Extend(Arguments):
+    """Set when a cluster is deleted by itself, counted from now, whatever was said before.
+
+    Examples::
+
+        %cluster_extend demo --hours 5
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    hours: Annotated[float, Option("HOURS")] = Field(gt=0, le=24 * 365, description="Hours from now.")
+    yes: bool = Field(False, description=_YES_HELP)
+    dry_run: bool = Field(False, description=_DRY_RUN_HELP)
 
 
 class ClusterForm(Arguments):

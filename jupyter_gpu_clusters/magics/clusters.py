@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from ..core import bridge
-from ..core.errors import NotFoundError, SettingsError
+from ..core.errors import NotFoundError
 from ..core.format import clean, cost_text, plural
 from ..core.models import Cluster, ClusterPhase, State, Workload
 from ..core.names import match_clusters
-from .arguments import ClusterList, ClusterName, ClusterWait, Create, Delete, Recover, Scale
+from .arguments import ClusterList, ClusterName, ClusterWait, Create, Delete, Scale
 from .asking import agree, confirm
-from .blocks import Heading, Note, Table
+from .blocks import Heading, Note
 from .bodies import Body, spec_options
 from .forms import has_widgets
 from .parsing import parameters
 from .run import Call
 from .shown import Shown
 from .views import cluster_view, clusters_view, plan_view
-from .waiting import sending, wait_for_cluster
+from .waiting import sending, wait_for_cluster, wait_until_gone
 
 _MAX_NAMED = 5
 # What the reason of an ended workload says while processes of it are alive.
@@ -35,7 +35,7 @@ def create(call: Call[Create]) -> Shown:
     name = body.take_name(arguments.name, model)
     spec = body.build(model)
     with body.located():
-        plan = bridge.call(service.plan_create, arguments.account, name, spec)
+        plan = bridge.call(service.plan_create, arguments.account, name, spec, max_hours=arguments.max_hours)
     if arguments.dry_run:
         call.keep(plan)
         return plan_view(plan, ["Dry run: nothing was sent."])
@@ -90,19 +90,43 @@ def scale(call: Call[Scale]) -> Shown:
 
 def delete(call: Call[Delete]) -> Shown:
     """``%cluster_delete``."""
-    cluster, state = looked_up(call.arguments.cluster)
-    if not call.arguments.yes:
+    arguments, service = call.arguments, bridge.service()
+    try:
+        cluster, state = looked_up(arguments.cluster)
+    except NotFoundError as exc:
+        return _delete_on_sight(call, exc)
+    if not arguments.yes:
         confirm(
             _delete_question(cluster, workloads_on(state, cluster)), hint="Pass --yes to delete without being asked."
         )
     with sending(f"delete {cluster.name!r}"):
-        deleted = bridge.call(bridge.service().delete, cluster)
-    call.keep(deleted.cluster)
-    if deleted.is_gone:
-        return Shown("cluster", deleted.cluster, [Heading(f"Cluster {cluster.full_name}: ○ deleted")])
+        deleted = bridge.call(service.delete, cluster)
+    gone = deleted.cluster
+    call.keep(gone)
+    if not deleted.is_gone and arguments.timeout > 0:
+        gone = wait_until_gone(call.shell, deleted.cluster, timeout_s=arguments.timeout)
+        call.keep(gone)
+    if deleted.is_gone or gone.phase is ClusterPhase.DELETED:
+        return Shown("cluster", gone, [Heading(f"Cluster {cluster.full_name}: ○ deleted")])
     return cluster_view(
-        deleted.cluster, notes=[deleted.note, "Deletion is not confirmed yet; it goes on, `%cluster_list` shows it."]
+        gone, notes=[deleted.note, "Deletion is not confirmed yet; it goes on, `%cluster_list` shows it."]
     )
+
+
+def _delete_on_sight(call: Call[Delete], unknown: NotFoundError) -> Shown:
+    """What an open create of that name made is to go as soon as it shows."""
+    service = bridge.service()
+    try:
+        order = bridge.call(service.open_order, call.arguments.cluster)
+    except NotFoundError:
+        raise unknown from None
+    if not call.arguments.yes:
+        text = f"{clean(order.name)} was ordered and is not listed yet. Delete it as soon as it shows?"
+        confirm(text, hint="Pass --yes to delete without being asked.")
+    wished = bridge.call(service.delete_on_sight, order.order_id)
+    call.keep(wished)
+    note = "Nothing of it is listed yet. Whoever of your notebooks and Jupyter server sees it first deletes it."
+    return Shown("order", wished, [Heading(f"Order {wished.order_id}: delete on sight"), Note(note)])
 
 
 def attach(call: Call[ClusterName]) -> Shown | None:
@@ -115,28 +139,6 @@ def attach(call: Call[ClusterName]) -> Shown | None:
         show_card(cluster)
         return None
     return cluster_view(cluster, workloads_on(state, cluster), _account_notes(state, cluster))
-
-
-def recover(call: Call[Recover]) -> Shown:
-    """``%cluster_recover``."""
-    service, wanted = bridge.service(), call.arguments.order
-    if call.arguments.close is not None and wanted is None:
-        raise SettingsError(
-            "--close needs the id of an order; nothing was closed.", hint="`%cluster_recover` lists them."
-        )
-    found = [r for r in bridge.call(service.recover) if wanted is None or r.order.order_id.startswith(wanted)]
-    if wanted is not None and len(found) != 1:
-        problem = "no open order" if not found else "several open orders"
-        raise NotFoundError(f"There is {problem} {wanted!r}.", hint="`%cluster_recover` lists the open ones.")
-    if call.arguments.close is not None and found:
-        closed = bridge.call(service.close_order, found[0].order.order_id, call.arguments.close)
-        call.keep(closed)
-        return Shown("order", closed, [Heading(f"Order {closed.order_id}: {closed.state}"), Note(closed.note or "")])
-    call.keep(found)
-    if not found:
-        return Shown("orders", [], [Note("No open orders: every request that was sent has a known outcome.")])
-    rows = [[r.order.order_id, r.order.verb, r.order.name, r.order.account, r.order.state, r.note] for r in found]
-    return Shown("orders", found, [Table(["order", "verb", "name", "account", "state", "what is known"], rows)])
 
 
 def looked_up(ref: str) -> tuple[Cluster, State]:

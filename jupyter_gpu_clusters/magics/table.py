@@ -65,8 +65,10 @@ MAGICS: tuple[Magic, ...] = (
     Magic("cluster_delete", "line", "Delete", "clusters:delete", "Delete a cluster and what runs on it"),
     Magic("cluster_attach", "line", "ClusterName", "clusters:attach", "Show the live card of a cluster that exists"),
     Magic(
-        "cluster_recover", "line", "Recover", "clusters:recover", "Find out what became of orders whose answer was lost"
+        "cluster_recover", "line", "Recover", "recovery:recover", "Find out what became of orders whose answer was lost"
     ),
+    Magic("cluster_orphans", "line", "Orphans", "recovery:orphans", "What may cost and was not ordered here"),
+    Magic("cluster_extend", "line", "Extend", "recovery:extend", "Set when a cluster is deleted by itself"),
     Magic("cluster_form", "line", "ClusterForm", "forms:cluster", "A form that creates a cluster"),
     Magic(
         "workload_submit",

@@ -55,6 +55,17 @@ def wait_for_cluster(shell: InteractiveShell, cluster: Cluster, *, timeout_s: fl
     return last
 
 
+def wait_until_gone(shell: InteractiveShell, cluster: Cluster, *, timeout_s: float) -> Cluster:
+    """Wait until a cluster that is being deleted is proven gone.
+
+    Raises
+    ------
+    WaitInterruptedError, WaitTimeoutError : the wish stays; the message says at what cost.
+    """
+    watch = partial(bridge.service().watch_cluster, cluster)
+    return _follow(shell, cluster, watch, lambda seen: seen.phase is ClusterPhase.DELETED, timeout_s)
+
+
 def wait_for_workload(shell: InteractiveShell, workload: Workload, *, timeout_s: float | None = None) -> Workload:
     """Wait until the workload has ended.
 
@@ -181,6 +192,8 @@ def _cluster_of(workload: Workload) -> Cluster | None:
 
 
 def _ways_out(item: Cluster | Workload) -> str:
+    if isinstance(item, Cluster) and item.phase is ClusterPhase.DELETING:
+        return "Until it is proven gone it may bill; `%cluster_recover` asks again, `%cluster_list` shows it."
     if isinstance(item, Cluster):
         name = clean(item.name)
         return f"`%cluster_wait {name}` waits again, `%cluster_delete {name}` ends it and its cost."

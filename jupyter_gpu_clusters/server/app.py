@@ -56,7 +56,8 @@ class GpuClustersApp(ExtensionApp):
         assert server is not None
         assert server.event_logger is not None
         bus = Bus(server.event_logger)
-        parts = self._parts = Parts(ServiceOwner(), bus, Watcher(bus, server.log), Plans())
+        owner = ServiceOwner()
+        parts = self._parts = Parts(owner, bus, Watcher(bus, server.log, owner), Plans())
         server.io_loop.add_callback(parts.watcher.start)
         routes: list[tuple[Any, ...]] = [(path, handler, {"parts": parts}) for path, handler in ROUTES]
         self.handlers.extend(routes)

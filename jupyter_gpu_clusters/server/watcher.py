@@ -8,10 +8,12 @@ import time
 from contextlib import aclosing
 
 from ..core.errors import GpuClustersError
+from ..core.journal import has_journal
 from ..core.models import State
 from ..core.service import Service
 from .events import Bus, changes
 from .http_errors import where_it_failed
+from .owner import ServiceOwner
 
 HEARTBEAT_S = 10.0
 # A visible sidebar asks at least every 30 s; what it started is followed a while after it was closed.
@@ -21,13 +23,16 @@ LINGER_S = 300.0
 class Watcher:
     """Two tasks of the server's loop: a heartbeat, and one that iterates ``service.watch()``.
 
-    Iterating is what keeps the providers polled, so it rests when nobody has looked for 5 minutes and nothing
-    is in transition. A failure ends it until the next heartbeat or look.
+    Iterating is what keeps the providers polled, so it rests when nobody has looked for 5 minutes, nothing is in
+    transition and nothing is owed. What a dead kernel or an earlier server left open is found at the first heartbeat,
+    without anybody looking. A failure ends it until the next heartbeat or look.
     """
 
-    def __init__(self, bus: Bus, log: logging.Logger) -> None:
+    def __init__(self, bus: Bus, log: logging.Logger, owner: ServiceOwner) -> None:
         self._bus = bus
         self._log = log
+        self._owner = owner
+        self._is_owed = False
         self._service: Service | None = None
         self._looked_at = float("-inf")
         self._last = State()
@@ -63,13 +68,26 @@ class Watcher:
     async def _beat(self) -> None:
         while True:
             self._bus.heartbeat()
+            await self._see_to_debts()
             self._follow_or_rest()
             await asyncio.sleep(HEARTBEAT_S)
+
+    async def _see_to_debts(self) -> None:
+        """Whether an order, a delete or an end time needs somebody to look, and to be there."""
+        try:
+            if self._service is None and await asyncio.to_thread(has_journal):
+                self._service = await self._owner.service()
+            if self._service is not None:
+                self._is_owed = await self._service.see_to_debts()
+        except GpuClustersError as exc:
+            self._log.warning("gpu-clusters cannot see what is owed: %s", exc.message)
+        except Exception as exc:  # noqa: BLE001 - the outer edge, as in `_follow`
+            self._log.error("gpu-clusters cannot see what is owed:\n%s", where_it_failed(exc))
 
     def _follow_or_rest(self) -> None:
         if self._is_stopped or self._service is None:
             return
-        wanted = is_wanted(self._last, time.monotonic() - self._looked_at)
+        wanted = self._is_owed or is_wanted(self._last, time.monotonic() - self._looked_at)
         if wanted and not self.is_following:
             self._following = asyncio.create_task(self._follow(self._service), name="gpu-clusters watcher")
         elif self._following is not None and not wanted:

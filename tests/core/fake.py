@@ -61,6 +61,8 @@ class FakeProvider(CreatesClusters):
     poll_steady_s: ClassVar[float] = 0.2
     spec_model: ClassVar[type[BaseModel]] = FakeSpec
     scope: str = "project"
+    marks: bool = False
+    """Names carry marks and nothing else tells orders, as with a service that knows nothing of us."""
 
     def __init__(self, account: Account, books: Books) -> None:
         super().__init__(account)
@@ -89,6 +91,7 @@ class FakeProvider(CreatesClusters):
             spec_digest=digest,
             shown=spec.model_dump(),
             is_free=False,
+            marks_name=self.marks,
             price_per_hour=Money(amount=Decimal(10), currency="USD"),
         )
 
@@ -99,8 +102,8 @@ class FakeProvider(CreatesClusters):
             await self.books.release.wait()
         cluster = make.cluster(
             cluster_id=f"c{self.books.creates}",
-            name=order.name,
-            order_id=order.order_id,
+            name=order.remote_name,
+            order_id=None if self.marks else order.order_id,
             price_per_hour=plan.price_per_hour,
         )
         self.books.clusters[cluster.cluster_id] = cluster
@@ -109,6 +112,8 @@ class FakeProvider(CreatesClusters):
 
     async def find_created(self, order: Order) -> Search:
         listing = await self.list_clusters()
+        if self.marks:
+            return Search(found=tuple(c for c in listing.items if c.name == order.remote_name))
         return Search(found=tuple(c for c in listing.items if c.order_id == order.order_id))
 
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:

@@ -46,6 +46,14 @@ def phases(journal: Journal) -> dict[str, str]:
 def test_one_missing_listing_is_no_proof_and_two_are(journal: Journal) -> None:
     journal.put_cluster(make.IDENTITY, make.cluster())
     assert journal.record_look(make.IDENTITY, look(), nothing()) == []
+    assert journal.record_look(make.IDENTITY, look(), nothing()) == [], "too soon after the first"
+    later = Listing[Cluster](items=(), observed_at=utc_now() + timedelta(seconds=10))
+    assert [c.cluster_id for c in journal.record_look(make.IDENTITY, later, nothing())] == ["c1"]
+
+
+def test_what_is_free_needs_no_time_between_the_listings(journal: Journal) -> None:
+    journal.put_cluster(make.IDENTITY, make.cluster(is_free=True))
+    assert journal.record_look(make.IDENTITY, look(), nothing()) == []
     assert [c.cluster_id for c in journal.record_look(make.IDENTITY, look(), nothing())] == ["c1"]
 
 
@@ -71,17 +79,14 @@ def test_another_identitys_listing_says_nothing_about_ours(journal: Journal) -> 
 
 
 def test_a_look_that_began_earlier_does_not_overrule_what_was_recorded_since(journal: Journal) -> None:
-    began = utc_now() - timedelta(seconds=5)
-    journal.put_cluster(make.IDENTITY, make.cluster())
+    began = journal.tick()
+    journal.put_cluster(make.IDENTITY, make.cluster(is_free=True))
     journal.put_workload(make.IDENTITY, make.workload())
-    stale = Listing[Cluster](items=(), observed_at=began)
-    no_workloads = Listing[Workload](items=(), observed_at=began)
     for _ in range(3):
-        assert journal.record_look(make.IDENTITY, stale, no_workloads) == []
+        assert journal.record_look(make.IDENTITY, look(), nothing(), since=began) == []
     assert [w.phase for w in journal.workloads([make.IDENTITY])] == [WorkloadPhase.RUNNING]
     journal.drop_cluster(make.IDENTITY, make.cluster(), "Deleted.")
-    still_there = Listing[Cluster](items=(make.cluster(),), observed_at=began)
-    journal.record_look(make.IDENTITY, still_there, no_workloads)
+    journal.record_look(make.IDENTITY, look(make.cluster()), nothing(), since=began)
     assert phases(journal) == {}
 
 

@@ -6,10 +6,12 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from jupyter_gpu_clusters.core import rows
 from jupyter_gpu_clusters.core.consent import consent_to
 from jupyter_gpu_clusters.core.errors import (
     ConflictError,
@@ -23,29 +25,13 @@ from jupyter_gpu_clusters.core.errors import (
 )
 from jupyter_gpu_clusters.core.http_errors import LostAnswerError, NotSentError
 from jupyter_gpu_clusters.core.journal import Journal
-from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, Created, OrderState
-from jupyter_gpu_clusters.core.service import Service
-from jupyter_gpu_clusters.core.settings import Account
+from jupyter_gpu_clusters.core.models import Billing, Cluster, ClusterPhase, OrderState
 from tests.until import until_async
 
-from .fake import Books, FakeAccounts, FakeProvider, FakeSpec
+from .fake import FakeSpec
+from .worlds import World, create
 
 pytestmark = pytest.mark.anyio
-
-
-class World:
-    """One far side, one journal folder; `kernel` opens another process's view of both."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.books = Books()
-        self.opened: list[Service] = []
-
-    def kernel(self) -> Service:
-        self.provider = FakeProvider(Account(name="fake", provider="fake"), self.books)
-        service = Service(Journal(self.folder), FakeAccounts(self.provider))
-        self.opened.append(service)
-        return service
 
 
 @pytest.fixture
@@ -54,11 +40,6 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     yield made
     for service in made.opened:
         await service.aclose()
-
-
-async def create(service: Service, nodes: int = 2, *, name: str = "demo", new: bool = False) -> Created:
-    plan = await service.plan_create("fake", name, FakeSpec(nodes=nodes))
-    return await service.create(plan, consent=consent_to(plan), new=new)
 
 
 async def test_nothing_is_sent_without_consent(world: World) -> None:
@@ -286,13 +267,37 @@ async def test_a_watcher_of_another_process_carries_the_wish_out(world: World) -
     assert (await other.state()).orders == ()
 
 
-async def test_a_vanished_cluster_frees_its_name(world: World) -> None:
+async def test_what_vanished_without_our_wish_keeps_its_name_until_the_user_closes_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "GONE_AFTER", timedelta())
     service = world.kernel()
     await create(service)
     world.books.clusters.clear()
-    assert len((await service.refresh()).clusters) == 1
-    assert len((await service.refresh()).clusters) == 0
+    await service.refresh()
+    (lost,) = (await service.refresh()).clusters
+    assert (lost.phase, lost.billing) == (ClusterPhase.UNKNOWN, Billing.UNKNOWN)
+    assert lost.vanished_at is not None
+    with pytest.raises(OutcomeUnknownError, match="vanished without a delete from here"):
+        await create(service)
+    (told,) = await service.recover()
+    assert (told.kind, told.price_per_hour) == ("vanished", lost.price_per_hour)
+    await service.close_vanished(lost, "the console shows nothing")
+    assert (await service.state()).clusters == ()
     assert not (await create(service)).attached
+
+
+async def test_what_vanished_and_shows_again_is_as_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "GONE_AFTER", timedelta())
+    service = world.kernel()
+    cluster = (await create(service)).cluster
+    world.books.hidden.add(cluster.cluster_id)
+    await service.refresh()
+    await service.refresh()
+    world.books.hidden.clear()
+    (back,) = (await service.refresh()).clusters
+    assert (back.phase, back.vanished_at) == (cluster.phase, None)
+    assert (await create(service)).attached
 
 
 async def test_a_connection_that_never_came_to_be_closes_the_order(world: World) -> None:

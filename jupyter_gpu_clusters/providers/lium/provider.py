@@ -65,6 +65,8 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
     poll_transition_s: ClassVar[float] = 5.0
     poll_steady_s: ClassVar[float] = 15.0
     spec_model: ClassVar[type[BaseModel]] = LiumSpec
+    ends_field: ClassVar[str | None] = "termination_hours"
+    ends_action: ClassVar[str | None] = "schedule_removal"
     look_ups: ClassVar[Mapping[str, LookUp]] = LOOK_UPS
     cluster_details: ClassVar[Mapping[str, str]] = details.CLUSTER_DETAILS
 

@@ -301,9 +301,9 @@ async def test_ranks_do_not_inherit_secrets(service: Service, monkeypatch: pytes
 
 async def test_the_kernels_python_comes_first(service: Service) -> None:
     cluster = await create(service)
-    probe = "import sys; print(sys.executable)"
+    probe = "import sys; print(sys.prefix)"
     (text,) = (await output_of(service, await submit(service, cluster, "python", "-c", probe))).values()
-    assert text.strip() == sys.executable
+    assert text.strip() == sys.prefix
 
 
 async def test_gpus_are_handed_out_once(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

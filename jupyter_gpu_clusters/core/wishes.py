@@ -1,0 +1,51 @@
+"""What a look finds out besides phases: late arrivals, stragglers of what was deleted, and end times that are over.
+
+Nothing is sent from here. What is to go gets a wish to delete, and whoever holds the lease carries it out.
+"""
+
+from __future__ import annotations
+
+from anyio import to_thread
+
+from .journal import Journal
+from .models import Cluster, ClusterPhase, Listing, Order, Workload
+from .orders import Orders
+from .plans import plan_delete
+
+_GOING = (ClusterPhase.DELETING, ClusterPhase.DELETED)
+
+
+async def see_to_late(
+    journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster], workloads: Listing[Workload]
+) -> None:
+    """What carries the mark of an order that the user had closed is that order's after all; a notice says so."""
+    closed = {order.remote_name: order for order in await to_thread.run_sync(journal.late_orders, identity)}
+    things: tuple[Cluster | Workload, ...] = (*clusters.items, *workloads.items)
+    for thing in things if closed else ():
+        order = closed.get(thing.name)
+        if order is not None and order.remote_name != order.name:
+            late = order.model_copy(update={"is_late": True})
+            await orders.adopt(late, thing, f"It appeared after the order had been closed ({order.note}).")
+
+
+async def see_to_stragglers(journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster]) -> None:
+    """What shows again, or only now, within a day after it was deleted is to be deleted again."""
+    deleted = {order.target_id: order for order in await to_thread.run_sync(journal.fulfilled_deletes, identity)}
+    for cluster in clusters.items if deleted else ():
+        if cluster.is_free or cluster.phase in _GOING:
+            continue
+        made_by = await to_thread.run_sync(journal.order_of, identity, cluster)
+        ids = (cluster.cluster_id, *(made_by.remote_ids if made_by is not None else ()))
+        wish = next((deleted[one] for one in ids if one in deleted), None)
+        if wish is not None and not _is_newer(made_by, wish):
+            await orders.place(plan_delete(cluster, identity))
+
+
+def _is_newer(made_by: Order | None, wish: Order) -> bool:
+    return made_by is not None and made_by.created_at > wish.created_at
+
+
+async def see_to_ends(journal: Journal, orders: Orders, identity: str) -> None:
+    """Clusters whose time is over are to be deleted."""
+    for cluster in await to_thread.run_sync(journal.overdue, identity):
+        await orders.place(plan_delete(cluster, identity))
