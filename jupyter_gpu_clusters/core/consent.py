@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from typing import assert_never
 
 from .errors import ConsentError
-from .models import Plan
+from .models import Plan, utc_now
 
 VALID_FOR_S = 120.0
+PLAN_VALID_FOR = timedelta(minutes=15)
+"""A price that was looked up longer ago may have risen: it is looked up, and asked for, again."""
 
 
 class Ask(StrEnum):
@@ -92,7 +95,7 @@ def require(plan: Plan, consent: Consent | None) -> None:
 
     Raises
     ------
-    ConsentError : none was given, it was for another plan or price, or it is older than 120 s.
+    ConsentError : none was given, it was for another plan or price, it is older than 120 s, or the plan than 15 min.
     """
     if what_to_ask(plan) is Ask.NOTHING:
         return
@@ -102,6 +105,8 @@ def require(plan: Plan, consent: Consent | None) -> None:
         )
     if consent.plan is not plan:
         raise ConsentError("The confirmation was for another plan.", hint="Look at the new plan and confirm it.")
+    if abs(utc_now() - plan.made_at) > PLAN_VALID_FOR:
+        raise ConsentError("The plan is too old; prices may have changed.", hint="Make the plan again and confirm it.")
     if time.monotonic() - consent.given_at > VALID_FOR_S:
         raise ConsentError(
             f"The confirmation is older than {VALID_FOR_S:.0f} s; prices may have changed.",

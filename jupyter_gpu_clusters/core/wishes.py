@@ -19,11 +19,11 @@ async def see_to_late(
     journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster], workloads: Listing[Workload]
 ) -> None:
     """What carries the mark of an order that the user had closed is that order's after all; a notice says so."""
-    closed = {order.remote_name: order for order in await to_thread.run_sync(journal.late_orders, identity)}
+    closed = [one for one in await to_thread.run_sync(journal.late_orders, identity) if one.mark in one.remote_name]
     things: tuple[Cluster | Workload, ...] = (*clusters.items, *workloads.items)
     for thing in things if closed else ():
-        order = closed.get(thing.name)
-        if order is not None and order.remote_name != order.name:
+        order = next((one for one in closed if one.mark in thing.name), None)
+        if order is not None:
             late = order.model_copy(update={"is_late": True})
             await orders.adopt(late, thing, f"It appeared after the order had been closed ({order.note}).")
 

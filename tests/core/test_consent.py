@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
 from jupyter_gpu_clusters.core.consent import VALID_FOR_S, Ask, Consent, consent_to, question, require, what_to_ask
 from jupyter_gpu_clusters.core.errors import ConsentError
-from jupyter_gpu_clusters.core.models import Money
+from jupyter_gpu_clusters.core.models import Money, utc_now
 
 from . import make
 
@@ -50,3 +51,10 @@ def test_consent_grows_old() -> None:
     plan = make.plan(is_free=False, price_per_hour=PRICE)
     with pytest.raises(ConsentError, match="older than"):
         require(plan, Consent(plan, given_at=time.monotonic() - VALID_FOR_S - 1))
+
+
+@pytest.mark.parametrize("passed", [timedelta(minutes=16), timedelta(hours=-25)])
+def test_a_plan_of_long_ago_or_of_another_clock_is_asked_for_again(passed: timedelta) -> None:
+    plan = make.plan(is_free=False, price_per_hour=PRICE, made_at=utc_now() - passed)
+    with pytest.raises(ConsentError, match="prices may have changed"):
+        require(plan, consent_to(plan))

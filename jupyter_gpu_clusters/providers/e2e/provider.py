@@ -42,6 +42,7 @@ from .convert import cluster_id_of, commitment_of, price_of, split_id
 from .resolve import Resolved, resolve
 from .spec import E2ESpec
 
+_PUNCTUATION = re.compile(r"[^a-z0-9]")
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,48}[a-z0-9]")
 _LONGEST_NAME = 50
 _SECOND_LOOK_S = 1.0
@@ -123,12 +124,9 @@ class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
             clusters = [self._cluster(row, location, connection) for row in found]
             ours = {"name": order.name, "order_id": order.order_id, "created_here": True}
             return Search(found=tuple(one.model_copy(update=ours) for one in clusters))
-        names = [(row.name or "", row.id) for row in page]
-        alike = [str(n) for name, n in names if name.startswith(order.name) and order.remote_name.startswith(name)]
-        if alike:
-            text = f"There is a cluster of such a name (id {', '.join(alike)}); without the mark it may be another's."
-            return Search(reason=text)
-        return Search(reason=None if page.is_whole else f"The list of {location} could not be read as a whole.")
+        alike = tuple(self._cluster(row, location, connection) for row in page if _is_alike(order, row))
+        reason = None if page.is_whole else f"The list of {location} could not be read as a whole."
+        return Search(candidates=alike, reason=reason)
 
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
         """End it. Gone is what two whole listings and its own route no longer show."""
@@ -194,6 +192,12 @@ def _is_made_by(order: Order, row: wire.Cluster, location: str) -> bool:
     if row.id is not None and cluster_id_of(location, row.id) in order.remote_ids:
         return True
     return order.mark in order.remote_name and order.mark in (row.name or "")
+
+
+def _is_alike(order: Order, row: wire.Cluster) -> bool:
+    """Whether it may be the order's although no mark tells: E2E may shorten a name or write it in another way."""
+    wanted, told = (_PUNCTUATION.sub("", text.casefold()) for text in (order.remote_name, row.name or ""))
+    return told.startswith(_PUNCTUATION.sub("", order.name.casefold())) and wanted.startswith(told)
 
 
 def _name_problems(name: str, is_exact: bool) -> list[Problem]:

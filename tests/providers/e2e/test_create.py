@@ -119,7 +119,11 @@ async def test_without_a_mark_nothing_is_adopted(service: Service, sandbox: Chec
     assert bodies(sandbox, "POST")[0]["name"] == "lab"
     (found,) = await service.recover()
     assert found.order.state.is_open
-    assert "may be another's" in found.note
+    assert [(one.name, one.created_here) for one in found.candidates] == [("lab", False)]
+    assert found.candidates[0].cluster_id in found.note
+    (adopted,) = [await service.adopt(found.order.order_id, found.candidates[0].cluster_id)]
+    assert adopted.created_here
+    assert (await service.state()).orders == ()
 
 
 async def test_lost_in_chennai_is_looked_for_in_chennai(service: Service, sandbox: CheckedSandbox) -> None:
