@@ -70,6 +70,15 @@ def _view(name: str, provider: Provider, look: Look) -> AccountView:
     )
 
 
+def tell_cluster(journal: Journal, identity: str, cluster_id: str) -> Cluster | None:
+    """One cluster as last known, also one that is gone, with what is wished of it."""
+    cluster = journal.cluster(identity, cluster_id)
+    if cluster is None or cluster.phase is ClusterPhase.DELETED:
+        return cluster
+    (wished,) = _with_wishes([cluster], journal.open_orders(identity))
+    return _with_end(wished, journal.timers().get((identity, cluster_id)), identity in journal.kept())
+
+
 def _with_wishes(clusters: list[Cluster], orders: list[Order]) -> list[Cluster]:
     """A cluster with an unconfirmed delete is shown as deleting, whatever the provider's word."""
     wished = {order.target_id: order for order in orders if order.verb is Verb.DELETE}

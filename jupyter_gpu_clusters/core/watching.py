@@ -13,7 +13,7 @@ from .accounts import Accounts
 from .journal import Journal
 from .models import Cluster, ClusterPhase, State, Workload, WorkloadPhase
 from .orders import Orders
-from .state import read_state
+from .state import read_state, tell_cluster
 from .watch import Watcher
 
 _TICK_S = 0.25
@@ -61,7 +61,7 @@ class Watching:
         last: Cluster | None = None
         async with self._running([cluster.account]):
             async for _ in self._changes(poke=identity):
-                now = await to_thread.run_sync(self._journal.cluster, identity, cluster.cluster_id)
+                now = await to_thread.run_sync(tell_cluster, self._journal, identity, cluster.cluster_id)
                 if now is not None and now != last:
                     last = now
                     yield now

@@ -89,9 +89,8 @@ def _confirm_unless(yes: bool, text: str, what: str) -> None:
 def _row(one: Recovered) -> list[str]:
     price = hourly_text(one.price_per_hour, is_free=False)
     what = one.kind if one.kind == "vanished" else f"{one.order.verb}: {one.kind}"
-    if one.order.on_sight:
-        what += ", delete on sight"
-    return [one.order.order_id, what, one.name, one.account, age_of(one.since), price, one.note]
+    note = f"Deleted on sight. {one.note}" if one.order.on_sight else one.note
+    return [one.order.order_id, what, one.name, one.account, age_of(one.since), price, note]
 
 
 def _evidence(found: list[Recovered]) -> list[Note]:

@@ -115,7 +115,7 @@ def test_dry_run_shows_the_plan_and_makes_nothing(shell: Shell) -> None:
         ("%cluster_create local --name demo --nodes " + "9" * 44, ["nodes: must be at most 64."]),
         ("%cluster_create local --name demo --nodes " + "9" * 400, ["nodes: must be at most 64."]),
         ("%cluster_create local --gpus-per-node=x --nodes=y --zzz", ["--zzz: is not known here. Known: --output, "
-            "--name, --yes, --dry-run, --wait, --new, --nodes, --gpus-per-node.",
+            "--name, --yes, --dry-run, --wait, --max-hours, --new, --nodes, --gpus-per-node.",
             "nodes: must be a whole number, not 'y'.", "gpus_per_node: must be a whole number, not 'x'."]),
         ("%cluster_create local --name demo --dryrun", ["--dryrun: is not known here. Did you mean '--dry-run'?"]),
         ("%cluster_create local --nodes 2", ["name: is needed: --name NAME"]),

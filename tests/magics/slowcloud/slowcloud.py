@@ -197,6 +197,8 @@ class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshK
         return Search(found=tuple(c for c in (await self.list_clusters()).items if c.order_id == order.order_id))
 
     async def delete_cluster(self, cluster: Cluster, order: Order) -> Lookup[Cluster]:
+        if (self.books / "stuck").exists():
+            return Lookup[Cluster](answer="cannot_tell", item=cluster, reason="It is being taken down.")
         (self.books / f"{cluster.name}.json").unlink(missing_ok=True)
         return Lookup[Cluster](answer="absent")
 
