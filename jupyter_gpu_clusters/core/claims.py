@@ -111,7 +111,7 @@ class Claims:
     def _read(self, path: Path) -> Order | None:
         try:
             return Order.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except ValidationError as exc:
             raise JournalError(

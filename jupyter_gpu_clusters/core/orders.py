@@ -62,7 +62,28 @@ class Orders:
         ------
         JournalError : no durable intent, so nothing may be sent.
         """
-        return await to_thread.run_sync(self._place, plan)
+        placing = asyncio.ensure_future(to_thread.run_sync(self._place, plan))
+        try:
+            return await asyncio.shield(placing)
+        except asyncio.CancelledError:
+            self._keep(asyncio.ensure_future(self._take_back(placing)))
+            raise
+
+    async def _take_back(self, placing: asyncio.Future[tuple[Order, bool]]) -> None:
+        """The wait was interrupted while the intent was being written: nothing was sent, and nothing will be."""
+        order, is_mine = await placing
+        if is_mine:
+            await self.close(order, "Interrupted before anything was sent.")
+
+    def _keep(self, task: asyncio.Task[object]) -> None:
+        """See a task through, whoever stops waiting for it."""
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def holder(self, plan: Plan) -> Order | None:
+        """The order that holds the name the plan would claim."""
+        return await to_thread.run_sync(lambda: self._journal.claims.holder(self._new_order(plan)))
 
     def _place(self, plan: Plan) -> tuple[Order, bool]:
         order = self._new_order(plan)
@@ -108,9 +129,7 @@ class Orders:
         OutcomeUnknownError : anything else; the order stays open.
         """
         task = asyncio.ensure_future(self._complete(order, request))
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._keep(task)
         return await asyncio.shield(task)
 
     async def _complete(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:

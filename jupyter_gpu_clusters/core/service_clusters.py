@@ -106,7 +106,7 @@ class ClusterVerbs(ServiceBase):
         provider = self._accounts.able(plan.account, CreatesClusters, "create")
         await self._same_identity(provider, plan)
         await self._refuse_if_ordered_elsewhere(plan)
-        if not plan.is_free and not new:
+        if not plan.is_free and not new and await self._orders.holder(plan) is None:
             await self._refuse_if_made_elsewhere(provider, plan)
 
         async def find(order: Order) -> Lookup[Cluster]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import threading
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ from jupyter_gpu_clusters.core.errors import (
 )
 from jupyter_gpu_clusters.core.http_errors import LostAnswerError, NotSentError
 from jupyter_gpu_clusters.core.journal import Journal
-from jupyter_gpu_clusters.core.models import Billing, Cluster, ClusterPhase, OrderState
+from jupyter_gpu_clusters.core.models import Billing, Cluster, ClusterPhase, Order, OrderState
 from tests.until import until_async
 
 from .fake import FakeSpec
@@ -244,6 +245,33 @@ async def test_an_interrupted_delete_is_recorded_all_the_same(world: World) -> N
         return (await service.state()).clusters == ()
 
     await until_async(is_recorded)
+
+
+async def test_an_interrupt_while_the_intent_is_written_leaves_nothing_open(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = world.kernel()
+    put_order = service._journal.put_order
+    is_writing, may_go_on = threading.Event(), threading.Event()
+
+    def slow(order: Order) -> None:
+        is_writing.set()
+        may_go_on.wait(10)
+        put_order(order)
+
+    monkeypatch.setattr(service._journal, "put_order", slow)
+    creating = asyncio.create_task(create(service))
+    await asyncio.to_thread(is_writing.wait, 10)
+    creating.cancel()
+    await asyncio.gather(creating, return_exceptions=True)
+    may_go_on.set()
+
+    async def is_free_again() -> bool:
+        return service._journal.open_orders() == [] and list(service._journal.claims.all()) == []
+
+    await until_async(is_free_again)
+    assert world.books.creates == 0
+    assert not (await create(service)).attached
 
 
 async def test_a_digest_tells_nothing_about_a_short_secret(world: World) -> None:

@@ -169,6 +169,14 @@ async def test_what_another_machine_made_under_that_name_needs_new(world: World)
     assert (await create(service, new=True)).cluster.created_here
 
 
+async def test_what_is_ours_is_attached_to_although_another_machine_took_the_name_since(world: World) -> None:
+    service = world.kernel()
+    cluster = (await create(service)).cluster
+    world.books.clusters["theirs"] = make.cluster(cluster_id="theirs", name="demo-ab12cdefgh")
+    again = await create(service)
+    assert (again.attached, again.cluster.cluster_id) == (True, cluster.cluster_id)
+
+
 async def test_a_sender_of_another_host_is_given_up_after_a_while(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
