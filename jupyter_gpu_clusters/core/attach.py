@@ -56,7 +56,7 @@ async def place_or_attach(
         if answer.answer == "absent":
             await orders.free(holder)
             continue
-        _check_same(plan, holder, is_new)
+        check_same(plan, holder, is_new)
         if answer.item is not None:
             return Placement(holder, answer.item)
         raise _unknown(holder, answer.reason)
@@ -77,7 +77,13 @@ async def _settle(orders: Orders, provider: Provider, order: Order) -> Order | N
     return holder
 
 
-def _check_same(plan: Plan, holder: Order, is_new: bool) -> None:
+def check_same(plan: Plan, holder: Order, is_new: bool) -> None:
+    """Whether what `holder` made may be attached to.
+
+    Raises
+    ------
+    NameTakenError : it is from another spec (the difference is given), or `is_new`.
+    """
     what = "a workload" if plan.verb is Verb.SUBMIT else "a cluster"
     if is_new:
         raise NameTakenError(f"There is {what} {plan.name!r} already.", hint="Choose another --name.")

@@ -8,6 +8,7 @@
     ├── NotSupportedError          this provider cannot do that
     ├── NameTakenError             the name is live with another spec, or ambiguous
     ├── ConsentError               it costs money and nobody said yes; nothing was sent
+    ├── LimitError                 it would go beyond a limit of the settings; nothing was sent
     ├── WaitTimeoutError           not ready in time; the cluster goes on, and so does its cost
     ├── WaitInterruptedError       the user ended the wait; what was waited for goes on
     ├── WorkloadFailedError        the workload ended, and not well
@@ -127,6 +128,12 @@ class ConsentError(GpuClustersError):
     """The request costs money and nobody agreed to this plan at this price; nothing was sent."""
 
     code = "consent"
+
+
+class LimitError(GpuClustersError):
+    """The request would cost more than the user's own limits allow; nothing was sent."""
+
+    code = "limit"
 
 
 class WaitTimeoutError(GpuClustersError):

@@ -198,6 +198,14 @@ class Journal:
         found = self._rows("clusters", "phase != 'deleted'", identity_keys)
         return [rows.read_cluster(row["snapshot"]) for row in found]
 
+    def clusters_elsewhere(self, identity_keys: Iterable[str]) -> list[Cluster]:
+        """Clusters of all other identities that are not known to be gone."""
+        keys = tuple(identity_keys)
+        marks = ", ".join("?" * len(keys))
+        statement = f"SELECT snapshot FROM clusters WHERE phase != 'deleted' AND identity NOT IN ({marks}) LIMIT 1000"
+        found = self.database.read(lambda c: c.execute(statement, keys).fetchall())
+        return [rows.read_cluster(row["snapshot"]) for row in found]
+
     def workloads(self, identity_keys: Iterable[str]) -> list[Workload]:
         """Workloads on clusters that are not known to be gone, newest first."""
         found = self._rows("workloads", "1", identity_keys)
@@ -243,9 +251,9 @@ class Journal:
         """The workload under the name it was ordered by, if one of our orders made it."""
         return self.database.read(lambda c: rows.Owners(c, identity_key).known_workload(workload))
 
-    def order_of(self, identity_key: str, cluster: Cluster) -> Order | None:
-        """The order of this journal that made a cluster."""
-        return self.database.read(lambda c: rows.Owners(c, identity_key).order_of(cluster))
+    def order_of(self, identity_key: str, thing: Cluster | Workload) -> Order | None:
+        """The order of this journal that made it."""
+        return self.database.read(lambda c: rows.Owners(c, identity_key).order_of(thing))
 
     def put_cluster(self, identity_key: str, cluster: Cluster, detail: str | None = None) -> None:
         """Record one cluster as just seen."""

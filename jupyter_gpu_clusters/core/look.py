@@ -48,6 +48,7 @@ async def look(
     record = partial(journal.record_look, identity, clusters, workloads, since=since, epoch=epoch)
     for cluster in await to_thread.run_sync(record):
         await _see_to_vanished(journal, orders, identity, cluster)
+    await wishes.see_to_moved(journal, orders, identity, clusters, workloads)
     await wishes.see_to_late(journal, orders, identity, clusters, workloads)
     await wishes.see_to_stragglers(journal, orders, identity, clusters)
     await wishes.see_to_ends(journal, orders, identity)

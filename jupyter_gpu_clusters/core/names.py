@@ -28,6 +28,11 @@ def marked_name(name: str, mark: str) -> str:
     return f"{name}-{mark}"
 
 
+def windows(name: str) -> list[str]:
+    """Everything in a name that is as long as a mark: a service may have put more before or behind it."""
+    return [name[at : at + MARK_LENGTH].lower() for at in range(len(name) - MARK_LENGTH + 1)]
+
+
 def base_name(name: str) -> str:
     """The name as somebody asked for it, if it looks like a marked one; else the name itself."""
     base, dash, mark = name.rpartition("-")

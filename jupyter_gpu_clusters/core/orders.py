@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from anyio import to_thread
 
@@ -37,7 +37,7 @@ class Orders:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._sending: set[asyncio.Task[object]] = set()
+        self._sending: set[asyncio.Task[Any]] = set()
         self._retries: dict[str, tuple[float, float]] = {}
         self._first_seen: dict[str, float] = {}
 
@@ -75,7 +75,13 @@ class Orders:
         if is_mine:
             await self.close(order, "Interrupted before anything was sent.")
 
-    def _keep(self, task: asyncio.Task[object]) -> None:
+    async def see_through(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for `work`, which goes on when the wait is interrupted."""
+        task = asyncio.ensure_future(work)
+        self._keep(task)
+        return await asyncio.shield(task)
+
+    def _keep(self, task: asyncio.Task[Any]) -> None:
         """See a task through, whoever stops waiting for it."""
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
@@ -128,9 +134,7 @@ class Orders:
         GpuClustersError : a definite refusal, or certainly nothing was sent; the order is closed.
         OutcomeUnknownError : anything else; the order stays open.
         """
-        task = asyncio.ensure_future(self._complete(order, request))
-        self._keep(task)
-        return await asyncio.shield(task)
+        return await self.see_through(self._complete(order, request))
 
     async def _complete(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
         try:
@@ -224,6 +228,13 @@ class Orders:
         if note is None:
             return done
         return await self._finish(done, OrderState.DONE, (), note)
+
+    async def settle(self, order: Order, found: Cluster | Workload) -> None:
+        """What was found, under whatever key, is what the order made."""
+        remote_id, members = (
+            (found.cluster_id, found.member_ids) if isinstance(found, Cluster) else (found.workload_id, ())
+        )
+        await self._finish(order, OrderState.DONE, (remote_id,), None, members)
 
     async def wish_gone(self, order: Order) -> Order:
         """Record that what an open order made is to be deleted as soon as it shows."""

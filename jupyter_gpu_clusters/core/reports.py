@@ -7,7 +7,7 @@ from typing import Literal
 
 from .models import Cluster, Frozen, Money, Order
 
-Kind = Literal["open", "not seen", "deleting", "vanished", "settled"]
+Kind = Literal["open", "not seen", "deleting", "vanished", "out of sight", "settled"]
 
 
 class Recovered(Frozen):
@@ -15,7 +15,8 @@ class Recovered(Frozen):
 
     ``kind``: an order without a known outcome (``open``: its sender may still be at work, ``not seen``), a delete
     that is not confirmed (``deleting``), a cluster that went without a delete from here (``vanished``), or an order
-    that this look has settled. ``order`` is the one whose id names it. ``price_per_hour`` is what it may cost; ``None``
+    that this look has settled. ``out of sight``: it was made under another key, project or location, and the present
+    one does not show it. ``order`` is the one whose id names it. ``price_per_hour`` is what it may cost; ``None``
     where no price is known.
     ``candidates`` may be what the order made, but nothing on them proves it.
     """

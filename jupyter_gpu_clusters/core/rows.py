@@ -21,6 +21,7 @@ from .models import (
     WorkloadPhase,
     utc_now,
 )
+from .names import windows
 
 GONE_AFTER_MISSES = 2
 GONE_AFTER = timedelta(seconds=5)
@@ -106,10 +107,25 @@ class Owners:
         orders = [read_order(row["body"]) for row in rows]
         return {remote_id: order for order in orders for remote_id in (*order.members, *order.remote_ids)}
 
-    def order_of(self, cluster: Cluster) -> Order | None:
-        """The order that made it, by its own id or by that of a node that the answer named."""
-        ids = (cluster.cluster_id, *cluster.member_ids, *(node.node_id for node in cluster.nodes))
-        return next((self._by_id[one] for one in ids if one in self._by_id), None)
+    @functools.cached_property
+    def _by_mark(self) -> dict[str, Order]:
+        """Also orders under other keys or projects: a mark proves whose it is, whoever lists it."""
+        rows = self._c.execute(
+            "SELECT body FROM orders WHERE substr(identity, 1, ?2) = ?1 "
+            "AND json_extract(body, '$.verb') IN ('create', 'submit') "
+            "AND json_extract(body, '$.remote_name') != json_extract(body, '$.name')",
+            (service := self._identity.split("|")[0] + "|", len(service)),
+        )
+        orders = [read_order(row["body"]) for row in rows]
+        return {order.mark: order for order in orders}
+
+    def order_of(self, thing: Cluster | Workload) -> Order | None:
+        """The order that made it: by its id, by that of a node that the answer named, or by the mark in its name."""
+        ids: tuple[str, ...] = (thing.workload_id,) if isinstance(thing, Workload) else (thing.cluster_id,)
+        if isinstance(thing, Cluster):
+            ids = (*ids, *thing.member_ids, *(node.node_id for node in thing.nodes))
+        by_id = next((self._by_id[one] for one in ids if one in self._by_id), None)
+        return by_id or next((self._by_mark[one] for one in windows(thing.name) if one in self._by_mark), None)
 
     def known(self, cluster: Cluster) -> Cluster:
         """The cluster under the name that was asked for, with its order, if one of ours made it."""
@@ -125,7 +141,7 @@ class Owners:
 
     def known_workload(self, workload: Workload) -> Workload:
         """The workload under the name that was asked for, if one of our orders made it."""
-        order = self._by_id.get(workload.workload_id)
+        order = self.order_of(workload)
         if order is None:
             return workload
         return workload.model_copy(update={"created_here": True, "name": order.name})

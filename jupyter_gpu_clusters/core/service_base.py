@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextlib import suppress
+from datetime import timedelta
 
 from anyio import to_thread
 from pydantic import BaseModel
 
 from .accounts import Accounts
-from .errors import ConflictError, OutcomeUnknownError, SettingsError, SpecError
+from .errors import ConflictError, GpuClustersError, OutcomeUnknownError, SettingsError, SpecError
 from .journal import Journal
-from .models import Order, Plan, Verb
+from .look import look
+from .models import Order, Plan, Verb, utc_now
 from .names import name_problems
 from .orders import Orders
 from .plans import digest_of
 from .provider import Provider
 from .watching import Watching
+
+_FRESH_FOR = timedelta(seconds=30)
 
 
 class ServiceBase:
@@ -36,6 +41,22 @@ class ServiceBase:
                     hint="Wait until %cluster_list no longer shows it, or use another.",
                     provider=order.provider,
                 )
+
+    async def _look_unless_fresh(self, provider: Provider, identity: str) -> None:
+        seen = await to_thread.run_sync(self._journal.look, identity)
+        age = utc_now() - seen.observed_at if seen.observed_at is not None else None
+        if age is None or not timedelta() <= age < _FRESH_FOR or seen.failure is not None:
+            with suppress(GpuClustersError):
+                await look(provider, self._journal, self._orders)
+
+    async def _order_elsewhere(self, plan: Plan) -> Order | None:
+        """The order of this account that holds the plan's name under another key, project or location."""
+        what = (plan.verb, plan.provider, plan.account, plan.name, plan.target_id)
+        for order in await to_thread.run_sync(list, self._journal.claims.all()):
+            is_same = (order.verb, order.provider, order.account, order.name, order.target_id) == what
+            if is_same and order.identity_key != plan.identity_key:
+                return order
+        return None
 
     async def _placed_alone(self, provider: Provider, plan: Plan) -> Order:
         """The order of a write of which there can be one at a time on its target.
@@ -94,3 +115,14 @@ class ServiceBase:
                 hint="Plan it again.",
             )
         return identity
+
+
+def out_of_sight(order: Order) -> OutcomeUnknownError:
+    """What was ordered under another key, and does not show under the present one, may still bill."""
+    return OutcomeUnknownError(
+        f"{order.name!r} was ordered from {order.account} before, under another key, project or location (order "
+        f"{order.order_id}, {order.state}); whether it still bills cannot be seen with the present one.",
+        hint="Nothing was sent. Go back to the earlier settings and end it there, close it with "
+        f'`%cluster_recover {order.order_id} --close "..."`, or choose another --name.',
+        provider=order.provider,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
@@ -11,27 +10,24 @@ from anyio import to_thread
 from pydantic import BaseModel
 
 from . import consent as consents
-from .attach import Placement, place_or_attach
+from .attach import Placement, check_same, place_or_attach
 from .consent import Consent
 from .ends import KEPT_BY_US, ending_after
 from .errors import (
-    GpuClustersError,
     NameTakenError,
     OutcomeUnknownError,
     Problem,
     SettingsError,
     SpecError,
 )
-from .look import acquaint, forget, look, send_delete
-from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan, Verb, utc_now
+from .look import acquaint, forget, send_delete
+from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan, utc_now
 from .names import base_name
 from .nearest import did_you_mean
 from .plans import plan_delete
 from .provider import Action, ActsOnClusters, CreatesClusters, Provider, ScalesClusters
-from .service_base import ServiceBase
+from .service_base import ServiceBase, out_of_sight
 from .state import read_state
-
-_FRESH_FOR = timedelta(seconds=30)
 
 
 class ClusterVerbs(ServiceBase):
@@ -105,7 +101,8 @@ class ClusterVerbs(ServiceBase):
         consents.require(plan, consent)
         provider = self._accounts.able(plan.account, CreatesClusters, "create")
         await self._same_identity(provider, plan)
-        await self._refuse_if_ordered_elsewhere(plan)
+        if (before := await self._ordered_before(provider, plan, new)) is not None:
+            return before
         if not plan.is_free and not new and await self._orders.holder(plan) is None:
             await self._refuse_if_made_elsewhere(provider, plan)
 
@@ -119,7 +116,7 @@ class ClusterVerbs(ServiceBase):
             note = f"{plan.name!r} is there already, from the same spec: attached, nothing was ordered."
             return Created(cluster=placement.existing, attached=True, note=note)
         cluster = await self._orders.send(placement.order, partial(provider.create_cluster, plan, placement.order))
-        return Created(cluster=cluster)
+        return Created(cluster=await self._known(placement.order, cluster))
 
     async def _look_up_cluster(self, provider: Provider, order: Order) -> Lookup[Cluster]:
         cluster_id = order.remote_ids[0] if order.remote_ids else ""
@@ -136,25 +133,25 @@ class ClusterVerbs(ServiceBase):
             return answer
         return answer.model_copy(update={"item": await self._known(order, answer.item)})
 
-    async def _refuse_if_ordered_elsewhere(self, plan: Plan) -> None:
-        """A changed key, project or location shows nothing of what was ordered before under the same account.
+    async def _ordered_before(self, provider: Provider, plan: Plan, is_new: bool) -> Created | None:
+        """What was ordered by that name under another key, project or location, where the present one shows it.
 
         Raises
         ------
-        OutcomeUnknownError : the name is open or live there.
+        NameTakenError : it is from another spec, or `is_new`.
+        OutcomeUnknownError : it does not show.
         """
-        for order in await to_thread.run_sync(list, self._journal.claims.all()):
-            is_same = (order.verb, order.account, order.provider, order.name) == (
-                Verb.CREATE, plan.account, plan.provider, plan.name,
-            )  # fmt: skip
-            if is_same and order.identity_key != plan.identity_key:
-                raise OutcomeUnknownError(
-                    f"{plan.name!r} was ordered from {plan.account} before, under another key, project or location "
-                    f"(order {order.order_id}, {order.state}); whether it still bills cannot be seen with this one.",
-                    hint="Nothing was sent. Go back to the earlier settings and delete it, close it with "
-                    f'`%cluster_recover {order.order_id} --close "..."`, or choose another --name.',
-                    provider=plan.provider,
-                )
+        order = await self._order_elsewhere(plan)
+        if order is None:
+            return None
+        await self._look_unless_fresh(provider, plan.identity_key)
+        clusters = await to_thread.run_sync(self._journal.clusters, [plan.identity_key])
+        cluster = next((one for one in clusters if one.order_id == order.order_id), None)
+        if cluster is None:
+            raise out_of_sight(order)
+        check_same(plan, order, is_new)
+        note = f"{plan.name!r} is there already, ordered under another key or project: attached, nothing was ordered."
+        return Created(cluster=cluster, attached=True, note=note)
 
     async def _refuse_if_made_elsewhere(self, provider: Provider, plan: Plan) -> None:
         """Best effort: what another machine or a colleague made under that name is no accident to repeat.
@@ -171,13 +168,6 @@ class ClusterVerbs(ServiceBase):
                     f"(id {cluster.cluster_id}); nothing was ordered.",
                     hint="Use that one, choose another --name, or pass --new to rent one more.",
                 )
-
-    async def _look_unless_fresh(self, provider: Provider, identity: str) -> None:
-        seen = await to_thread.run_sync(self._journal.look, identity)
-        age = utc_now() - seen.observed_at if seen.observed_at is not None else None
-        if age is None or not timedelta() <= age < _FRESH_FOR or seen.failure is not None:
-            with suppress(GpuClustersError):
-                await look(provider, self._journal, self._orders)
 
     async def _known(self, order: Order, cluster: Cluster) -> Cluster:
         return await to_thread.run_sync(self._journal.known_cluster, order.identity_key, cluster)
@@ -238,6 +228,9 @@ class ClusterVerbs(ServiceBase):
 
     async def delete(self, cluster: Cluster) -> Deleted:
         """End the cluster, what runs on it, and its cost. The wish is recorded first and never lapses."""
+        return await self._orders.see_through(self._delete(cluster))
+
+    async def _delete(self, cluster: Cluster) -> Deleted:
         provider = self._accounts.able(cluster.account, CreatesClusters, "delete")
         identity = (await provider.identity()).key
         order, _ = await self._orders.place(plan_delete(cluster, identity))

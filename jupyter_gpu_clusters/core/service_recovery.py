@@ -55,7 +55,23 @@ class RecoveryVerbs(ServiceBase):
         providers, _ = self._accounts.usable()
         by_identity = {(await provider.identity()).key: provider for provider in providers.values()}
         found = [await self._recovered(order, by_identity.get(order.identity_key), state) for order in before]
-        return [*found, *(await to_thread.run_sync(self._vanished, state))]
+        hidden = [_hidden(order) for order in await self._out_of_sight(state)]
+        return [*found, *hidden, *(await to_thread.run_sync(self._vanished, state))]
+
+    async def _out_of_sight(self, state: State) -> list[Order]:
+        """Creates that were answered under keys, projects or locations that no account has now, and do not show."""
+        providers, _ = self._accounts.usable()
+        identities = {(await provider.identity()).key for provider in providers.values()}
+        shown = {cluster.cluster_id for cluster in state.clusters}
+        orders = await to_thread.run_sync(list, self._journal.claims.all())
+        return [
+            one
+            for one in orders
+            if one.verb is Verb.CREATE
+            and not one.state.is_open
+            and one.identity_key not in identities
+            and shown.isdisjoint(one.remote_ids)
+        ]
 
     def _vanished(self, state: State) -> list[Recovered]:
         pairs = [
@@ -91,13 +107,14 @@ class RecoveryVerbs(ServiceBase):
         return (*search.found, *search.candidates)
 
     async def open_order(self, ref: str) -> Order:
-        """The open order of that id (its beginning will do), or the one open create of that name.
+        """The open order of that id (its beginning will do), or the one create of that name that is open or hidden.
 
         Raises
         ------
         NotFoundError : there is none, or several.
         """
         orders = await to_thread.run_sync(self._journal.open_orders)
+        orders += await self._out_of_sight(await self.state())
         found = [one for one in orders if one.order_id.startswith(ref)]
         found = found or [one for one in orders if one.verb is Verb.CREATE and ref in _names(one)]
         if len(found) == 1:
@@ -139,9 +156,10 @@ class RecoveryVerbs(ServiceBase):
         NotSupportedError : it is not about a new cluster.
         """
         order = await self.open_order(order_id)
-        if order.verb is not Verb.CREATE:
+        if order.verb is not Verb.CREATE or not order.state.is_open:
             raise NotSupportedError(
-                f"Order {order.order_id} is a {order.verb}; only what a create made can be deleted on sight.",
+                f"Order {order.order_id} ({order.verb} {order.state}) is no open create, so nothing of it can be "
+                "deleted on sight.",
                 hint="Close it with a statement once you know what became of it.",
             )
         return await self._orders.wish_gone(order)
@@ -156,7 +174,8 @@ class RecoveryVerbs(ServiceBase):
         """
         order = await self.open_order(order_id)
         provider = self._accounts.provider(order.account)
-        if (await provider.identity()).key != order.identity_key or order.verb is not Verb.CREATE:
+        is_here = (await provider.identity()).key == order.identity_key
+        if not is_here or not order.state.is_open or order.verb is not Verb.CREATE:
             raise NotFoundError(
                 f"Order {order.order_id} cannot be given a cluster.",
                 hint="It is no create, or was sent under another key, project or location.",
@@ -203,6 +222,18 @@ def _kind_of(order: Order) -> Kind:
     if order.verb is Verb.DELETE:
         return "deleting"
     return "not seen" if order.state is OrderState.NOT_SEEN else "open"
+
+
+def _hidden(order: Order) -> Recovered:
+    return Recovered(
+        kind="out of sight",
+        account=order.account,
+        name=order.name,
+        since=order.created_at,
+        note=f"{_OF_ANOTHER} It made {', '.join(order.remote_ids)}, which may bill.",
+        order=order,
+        price_per_hour=order.price_per_hour,
+    )
 
 
 def _report_of(cluster: Cluster, order: Order) -> Recovered:

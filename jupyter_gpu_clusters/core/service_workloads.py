@@ -11,13 +11,13 @@ from anyio import to_thread
 from pydantic import BaseModel
 
 from . import consent as consents
-from .attach import Placement, place_or_attach
+from .attach import Placement, check_same, place_or_attach
 from .consent import Consent
 from .errors import NotFoundError, SettingsError
 from .models import CancelReport, Cluster, ClusterPhase, LogChunk, Lookup, Order, Plan, Submitted, Verb, Workload
 from .plans import plan_rest
 from .provider import Launcher, RunsWorkloads, SuspendsWorkloads
-from .service_base import ServiceBase
+from .service_base import ServiceBase, out_of_sight
 
 
 class WorkloadVerbs(ServiceBase):
@@ -48,6 +48,8 @@ class WorkloadVerbs(ServiceBase):
             raise NotFoundError(f"The cluster of {plan.name!r} is gone.", hint="%cluster_list shows what there is.")
         await self._refuse_if_deleting(identity, cluster.cluster_id, plan.name)
         launcher = provider.launcher(cluster)
+        if (before := await self._submitted_before(provider, plan)) is not None:
+            return before
 
         async def find(order: Order) -> Lookup[Workload]:
             answer = await launcher.get_workload(order.remote_ids[0] if order.remote_ids else "")
@@ -64,6 +66,29 @@ class WorkloadVerbs(ServiceBase):
             return Submitted(workload=placement.existing, attached=True, note=note)
         request = partial(launcher.submit_workload, plan, placement.order)
         return Submitted(workload=await self._orders.send(placement.order, request))
+
+    async def _submitted_before(self, provider: RunsWorkloads, plan: Plan) -> Submitted | None:
+        """What was submitted by that name under another key and still runs, where the present key shows it.
+
+        Raises
+        ------
+        NameTakenError : it is from another spec.
+        OutcomeUnknownError : it does not show.
+        """
+        order = await self._order_elsewhere(plan)
+        if order is None:
+            return None
+        await self._look_unless_fresh(provider, plan.identity_key)
+        for identity in (plan.identity_key, order.identity_key):
+            for remote_id in order.remote_ids:
+                workload = await to_thread.run_sync(self._journal.workload, identity, remote_id)
+                if workload is not None and workload.phase.is_final:
+                    return None
+                if workload is not None and identity == plan.identity_key:
+                    check_same(plan, order, False)
+                    note = f"{plan.name!r} runs already, submitted under another key: attached, nothing was started."
+                    return Submitted(workload=workload, attached=True, note=note)
+        raise out_of_sight(order)
 
     async def cancel(self, workload: Workload) -> CancelReport:
         """End every process of the workload on every node; calm when it has ended already."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from anyio import to_thread
 
 from .accounts import Accounts
 from .errors import SettingsError
+from .format import plural
 from .journal import Journal, Look
 from .models import AccountView, Cluster, ClusterPhase, Failure, Order, State, Verb, Workload, utc_now
 from .provider import ABILITIES, Provider, abilities_of
@@ -48,7 +49,8 @@ def _assemble(journal: Journal, providers: dict[str, Provider], identities: dict
         notices=(
             *journal.notices(),
             *_late(journal, clusters, workloads),
-            *_elsewhere(order for order in all_open if order.identity_key not in keys),
+            *_elsewhere([order for order in all_open if order.identity_key not in keys], "open order"),
+            *_elsewhere(_unseen(journal.clusters_elsewhere(keys), clusters), "cluster"),
         ),
         seq=seq,
     )
@@ -132,12 +134,16 @@ def _late(journal: Journal, clusters: list[Cluster], workloads: list[Workload]) 
                 yield f"{known[remote_id]} is there, although its order {order.order_id} was closed. {order.note or ''}"
 
 
-def _elsewhere(orders: Iterable[Order]) -> Iterator[str]:
-    """Orders that nobody can look for with the present keys, projects and locations."""
-    by_account = Counter(order.account for order in orders)
-    for account, number in sorted(by_account.items()):
-        verb = "order was" if number == 1 else "orders were"
+def _unseen(clusters: list[Cluster], shown: list[Cluster]) -> list[Cluster]:
+    """Those that may bill and that no present key shows."""
+    ids = {one.cluster_id for one in shown}
+    return [one for one in clusters if one.created_here and not one.is_free and one.cluster_id not in ids]
+
+
+def _elsewhere(things: Sequence[Order | Cluster], what: str) -> Iterator[str]:
+    """What nobody can look for with the present keys, projects and locations."""
+    for account, number in sorted(Counter(thing.account for thing in things).items()):
         yield (
-            f"{number} open {verb} sent from {account} under another key, project or location and cannot be looked "
-            "for with the present one; `%cluster_recover` shows what they are."
+            f"{plural(number, what)} of {account} belong to another key, project or location and cannot be seen with "
+            "the present one, but may bill; `%cluster_recover` shows what they are."
         )

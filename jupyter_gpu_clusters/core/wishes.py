@@ -1,4 +1,4 @@
-"""What a look finds out besides phases: late arrivals, stragglers of what was deleted, and end times that are over.
+"""What a look finds out besides phases: late and moved things, stragglers of what was deleted, ends that have come.
 
 Nothing is sent from here. What is to go gets a wish to delete, and whoever holds the lease carries it out.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from anyio import to_thread
 
 from .journal import Journal
-from .models import Cluster, ClusterPhase, Listing, Order, Workload
+from .models import Cluster, ClusterPhase, Listing, Order, Verb, Workload
 from .orders import Orders
 from .plans import plan_delete
 
@@ -26,6 +26,21 @@ async def see_to_late(
         if order is not None:
             late = order.model_copy(update={"is_late": True})
             await orders.adopt(late, thing, f"It appeared after the order had been closed ({order.note}).")
+
+
+async def see_to_moved(
+    journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster], workloads: Listing[Workload]
+) -> None:
+    """Open orders sent under another key or project whose marks show under this one are settled by that."""
+    things: tuple[Cluster | Workload, ...] = (*clusters.items, *workloads.items)
+    for order in await to_thread.run_sync(journal.open_orders):
+        if order.identity_key == identity or order.verb not in (Verb.CREATE, Verb.SUBMIT):
+            continue
+        found = [one for one in things if order.mark in order.remote_name and order.mark in one.name]
+        if len(found) == 1 and found[0].provider == order.provider:
+            await orders.settle(order, found[0])
+            if order.on_sight and isinstance(found[0], Cluster):
+                await orders.place(plan_delete(found[0], identity))
 
 
 async def see_to_stragglers(journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster]) -> None:

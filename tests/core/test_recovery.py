@@ -148,7 +148,7 @@ async def test_a_new_cluster_is_no_straggler_of_an_old_one(world: World) -> None
 
 
 async def test_a_changed_project_hides_no_earlier_order_of_that_name(world: World) -> None:
-    service, order_id = await lost(world, is_hidden=False)
+    service, order_id = await lost(world, is_hidden=True)
     moved = world.kernel()
     world.provider.scope = "another"
     with pytest.raises(OutcomeUnknownError, match=order_id):
@@ -158,6 +158,34 @@ async def test_a_changed_project_hides_no_earlier_order_of_that_name(world: Worl
     assert "another key, project or location" in told.note
     assert any("another key, project or location" in notice for notice in (await moved.state()).notices)
     assert order_id in {order.order_id for order in (await service.state()).orders}
+
+
+async def test_a_new_key_that_shows_what_was_ordered_settles_it_and_attaches(world: World) -> None:
+    _, order_id = await lost(world, is_hidden=False)
+    moved = world.kernel()
+    world.provider.scope = "another"
+    (cluster,) = (await moved.refresh()).clusters
+    assert (cluster.name, cluster.order_id, cluster.created_here) == ("demo", order_id, True)
+    assert moved._journal.open_orders() == []
+    again = await create(moved)
+    assert (again.attached, again.cluster.cluster_id) == (True, "c1")
+    with pytest.raises(NameTakenError, match="another spec"):
+        await create(moved, 5)
+    assert world.books.creates == 1
+
+
+async def test_what_a_new_key_does_not_show_can_be_closed(world: World) -> None:
+    cluster = (await create(world.kernel())).cluster
+    moved = world.kernel()
+    world.provider.scope = "another"
+    world.books.hidden.add(cluster.cluster_id)
+    assert any("may bill" in notice for notice in (await moved.state()).notices)
+    (told,) = await moved.recover()
+    assert (told.kind, told.order.order_id) == ("out of sight", cluster.order_id)
+    with pytest.raises(OutcomeUnknownError, match="cannot be seen"):
+        await create(moved)
+    await moved.close_order(told.order.order_id, "deleted in the console")
+    assert not (await create(moved)).attached
 
 
 async def test_what_another_machine_made_under_that_name_needs_new(world: World) -> None:
@@ -187,9 +215,9 @@ async def test_a_sender_of_another_host_is_given_up_after_a_while(
     service._journal.finish_order(unanswered)
     world.books.hidden.clear()
     other = world.kernel()
-    assert [c.created_here for c in (await other.refresh()).clusters] == [False]
+    assert len((await other.refresh()).orders) == 1
     monkeypatch.setattr(orders, "SENDER_GIVEN_UP_AFTER_S", -1.0)
-    assert [c.created_here for c in (await other.refresh()).clusters] == [True]
+    assert (await other.refresh()).orders == ()
 
 
 async def test_a_cluster_whose_time_is_over_is_deleted_by_whoever_watches(world: World) -> None:

@@ -1,0 +1,381 @@
+"""What was spent so far and what is being spent now: an estimate from the ledger, with what it assumes. Pure.
+
+Every span is cut at midnight UTC, each piece is priced and rounded once, to a billionth, and only then added up: so
+the same pieces make every grouping, and the sum over days is the sum over clusters to the last digit. Currencies are
+never added up together, and time whose price is unknown stands in rows of its own, without an amount.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Literal, assert_never
+
+from .format import plural
+from .ledger import Commitment, Span
+from .models import AccountStatus, Billing, Frozen, Money, Order, Verb
+
+By = Literal["cluster", "account", "currency", "day"]
+
+ASSUMPTIONS = (
+    "It is an estimate from what was seen here, not the service's bill.",
+    "Billing is counted from when the order was accepted, unless the service says otherwise, until it was proven gone.",
+    "The price is the one at creation; a changed size has its own.",
+    "The whole sum of a committed term counts at once, and its nodes' hours in the term cost nothing more.",
+)
+
+_EXACT = Decimal("1e-9")
+_HOUR_US = Decimal(3_600_000_000)
+_NOTHING = Decimal(0)
+
+
+class Cost(Frozen):
+    """One row of the estimate; what it is about is filled in as far as the grouping tells it.
+
+    ``amount`` is what was billed for certain and, with it, what was committed; ``amount_high`` has what may have been
+    billed as well. Both are ``None`` where the price is unknown; then ``currency`` is ``None`` too. ``hours`` are
+    hours of whole clusters, ``hours_unknown`` those of them whose billing is unknown. ``per_hour`` and
+    ``per_hour_high`` are the same for this moment, with ``running`` clusters that cost or may cost.
+    """
+
+    account: str | None = None
+    provider: str | None = None
+    cluster: str | None = None
+    cluster_id: str | None = None
+    day: date | None = None
+    currency: str | None = None
+    is_free: bool = False
+    amount: Decimal | None = None
+    amount_high: Decimal | None = None
+    committed: Decimal = _NOTHING
+    hours: Decimal = _NOTHING
+    hours_unknown: Decimal = _NOTHING
+    per_hour: Decimal | None = None
+    per_hour_high: Decimal | None = None
+    running: int = 0
+    note: str | None = None
+
+
+class Balance(Frozen):
+    """What an account has left. ``hours_left`` at the present rate; ``None`` when nothing of a known price runs.
+
+    ``is_upper_bound``: something of an unknown price runs as well.
+    """
+
+    account: str
+    balance: Money
+    per_hour: Money
+    hours_left: Decimal | None = None
+    is_upper_bound: bool = False
+
+
+class Spend(Frozen):
+    """The whole estimate, grouped in each way. ``since`` and ``until`` are the time that it covers."""
+
+    since: datetime | None
+    until: datetime
+    clusters: tuple[Cost, ...] = ()
+    accounts: tuple[Cost, ...] = ()
+    currencies: tuple[Cost, ...] = ()
+    days: tuple[Cost, ...] = ()
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+    notes: tuple[str, ...] = ()
+
+    def by(self, grouping: By) -> tuple[Cost, ...]:
+        """The rows of one grouping; each adds up to the same."""
+        match grouping:
+            case "cluster":
+                return self.clusters
+            case "account":
+                return self.accounts
+            case "currency":
+                return self.currencies
+            case "day":
+                return self.days
+        assert_never(grouping)
+
+
+def spend_of(
+    spans: Iterable[Span],
+    commitments: Iterable[Commitment],
+    now: datetime,
+    *,
+    accounts: Collection[str] = (),
+    since: datetime | None = None,
+    with_free: bool = False,
+    orders: Iterable[Order] = (),
+    identities: Collection[str] | None = None,
+) -> Spend:
+    """The estimate at `now`.
+
+    Parameters
+    ----------
+    accounts : only these; all when empty.
+    since : only what was spent from then on; the present rate is not touched by it.
+    with_free : also what is free, as rows of amount 0.
+    orders : open ones; what they may cost is told in a note, since nobody knows whether they made anything.
+    identities : those that can be looked at now; what runs under others is told in a note.
+    """
+    chosen = [one for one in spans if (not accounts or one.account in accounts) and (with_free or not one.is_free)]
+    terms = [one for one in commitments if not accounts or one.account in accounts]
+    pending = [one for one in orders if not accounts or one.account in accounts]
+    pieces = [*_pieces_of_spans(chosen, _covers(chosen, terms), since, now), *_pieces_of_terms(terms, since)]
+    return Spend(
+        since=since,
+        until=now,
+        clusters=_grouped(pieces, "cluster"),
+        accounts=_grouped(pieces, "account"),
+        currencies=_grouped(pieces, "currency"),
+        days=_grouped(pieces, "day"),
+        notes=(*_pending_notes(pending), *_hidden_notes(chosen, identities)),
+    )
+
+
+def balances(spend: Spend, statuses: Iterable[AccountStatus]) -> tuple[Balance, ...]:
+    """How long the balances last that the services tell, at the present rate in their own currency."""
+    return tuple(_balance(spend, one.account, one.balance) for one in statuses if one.balance is not None)
+
+
+def _balance(spend: Spend, account: str, balance: Money) -> Balance:
+    rows = [row for row in spend.accounts if row.account == account and not row.is_free]
+    rate = sum((row.per_hour_high or _NOTHING for row in rows if row.currency == balance.currency), _NOTHING)
+    left = max(balance.amount, _NOTHING) / rate if rate else None
+    return Balance(
+        account=account,
+        balance=balance,
+        per_hour=Money(amount=rate, currency=balance.currency),
+        hours_left=left,
+        is_upper_bound=any(row.currency is None and row.running for row in rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Something that is added up: at most one day of one span, one sum of a term, or one present rate."""
+
+    owner: Span | Commitment
+    day: date | None
+    currency: str | None
+    is_free: bool = False
+    hours: Decimal = _NOTHING
+    amount: Decimal = _NOTHING
+    committed: Decimal = _NOTHING
+    per_hour: Decimal = _NOTHING
+    is_running: bool = False
+    is_certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Cover:
+    """Until when a committed term pays for a cluster of up to `nodes` nodes."""
+
+    until: datetime
+    nodes: int
+    currency: str
+
+
+def _covers(spans: Sequence[Span], terms: Sequence[Commitment]) -> Mapping[tuple[str, str], _Cover]:
+    sizes: dict[tuple[str, str], int] = {}
+    for span in spans:
+        sizes.setdefault((span.identity, span.cluster_id), span.nodes)
+    far = datetime.max.replace(tzinfo=UTC)
+    return {
+        (term.identity, term.cluster_id): _Cover(
+            far if term.days is None else term.at + timedelta(days=term.days),
+            sizes.get((term.identity, term.cluster_id), 0),
+            term.amount.currency,
+        )
+        for term in terms
+    }
+
+
+def _pieces_of_spans(
+    spans: Iterable[Span], covers: Mapping[tuple[str, str], _Cover], since: datetime | None, now: datetime
+) -> Iterator[_Piece]:
+    for span in spans:
+        if span.billing is Billing.NO and not span.is_free:
+            continue
+        cover = covers.get((span.identity, span.cluster_id))
+        if cover is not None and span.nodes > cover.nodes:
+            cover = None
+        start = span.began if since is None else max(span.began, since)
+        end = min(span.ended or now, now)
+        for began, ended in _days(start, end, None if cover is None else cover.until):
+            paid = cover if cover is not None and began < cover.until else None
+            yield _piece(span, began, _hours(began, ended), paid)
+        if span.ended is None:
+            yield _rate(span, cover if cover is not None and now < cover.until else None)
+
+
+def _days(start: datetime, end: datetime, cut: datetime | None) -> Iterator[tuple[datetime, datetime]]:
+    """The time from `start` to `end`, cut at every midnight UTC and at `cut`; nothing where it ends too early."""
+    while start < end:
+        day = start.astimezone(UTC).date()
+        stop = min(end, datetime.combine(day + timedelta(days=1), time(), UTC))
+        if cut is not None and start < cut < stop:
+            stop = cut
+        yield start, stop
+        start = stop
+
+
+def _hours(began: datetime, ended: datetime) -> Decimal:
+    return Decimal((ended - began) // timedelta(microseconds=1)) / _HOUR_US
+
+
+def _piece(span: Span, began: datetime, hours: Decimal, paid: _Cover | None) -> _Piece:
+    amount = _NOTHING if span.price is None or paid or span.is_free else span.price.amount * hours
+    return _Piece(
+        owner=span,
+        day=began.astimezone(UTC).date(),
+        currency=_currency(span, paid),
+        is_free=span.is_free,
+        hours=hours.quantize(_EXACT),
+        amount=amount.quantize(_EXACT),
+        is_certain=_is_certain(span, paid),
+    )
+
+
+def _rate(span: Span, paid: _Cover | None) -> _Piece:
+    """What the span costs per hour at this moment."""
+    is_costly = not span.is_free and paid is None
+    return _Piece(
+        owner=span,
+        day=None,
+        currency=_currency(span, paid),
+        is_free=span.is_free,
+        per_hour=span.price.amount if span.price is not None and is_costly else _NOTHING,
+        is_running=is_costly,
+        is_certain=_is_certain(span, paid),
+    )
+
+
+def _currency(span: Span, paid: _Cover | None) -> str | None:
+    if paid is not None:
+        return paid.currency
+    return None if span.price is None else span.price.currency
+
+
+def _is_certain(span: Span, paid: _Cover | None) -> bool:
+    return span.is_free or paid is not None or span.billing is Billing.YES
+
+
+def _pieces_of_terms(terms: Iterable[Commitment], since: datetime | None) -> Iterator[_Piece]:
+    for term in terms:
+        if since is None or term.at >= since:
+            day, amount = term.at.astimezone(UTC).date(), term.amount.amount.quantize(_EXACT)
+            yield _Piece(owner=term, day=day, currency=term.amount.currency, amount=amount, committed=amount)
+
+
+def _grouped(pieces: Iterable[_Piece], grouping: By) -> tuple[Cost, ...]:
+    groups: dict[tuple[object, ...], list[_Piece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.day is not None or grouping != "day":
+            groups[(*_key(piece, grouping), piece.currency, piece.is_free)].append(piece)
+    return tuple(sorted((_row(group, grouping) for group in groups.values()), key=_order))
+
+
+def _key(piece: _Piece, grouping: By) -> tuple[object, ...]:
+    match grouping:
+        case "cluster":
+            return piece.owner.identity, piece.owner.cluster_id
+        case "account":
+            return (piece.owner.account,)
+        case "currency":
+            return ()
+        case "day":
+            return (piece.day,)
+    assert_never(grouping)
+
+
+def _row(pieces: Sequence[_Piece], grouping: By) -> Cost:
+    """One group added up; what it is about is told by its newest piece."""
+    last = pieces[-1]
+    certain = [piece for piece in pieces if piece.is_certain]
+    is_priced = last.currency is not None or last.is_free
+    has_rate = is_priced and grouping != "day"
+    row = Cost(
+        currency=last.currency,
+        is_free=last.is_free,
+        amount=_sum(piece.amount for piece in certain) if is_priced else None,
+        amount_high=_sum(piece.amount for piece in pieces) if is_priced else None,
+        committed=_sum(piece.committed for piece in pieces),
+        hours=_sum(piece.hours for piece in pieces),
+        hours_unknown=_sum(piece.hours for piece in pieces if not piece.is_certain),
+        per_hour=_sum(piece.per_hour for piece in certain) if has_rate else None,
+        per_hour_high=_sum(piece.per_hour for piece in pieces) if has_rate else None,
+        running=sum(piece.is_running for piece in pieces),
+    )
+    return row.model_copy(update=_about(pieces, grouping))
+
+
+def _about(pieces: Sequence[_Piece], grouping: By) -> dict[str, object]:
+    owner = pieces[-1].owner
+    match grouping:
+        case "day":
+            return {"day": pieces[-1].day}
+        case "currency":
+            return {}
+        case "account":
+            return {"account": owner.account, "provider": owner.provider}
+        case "cluster":
+            notes = [piece.owner.detail for piece in pieces if isinstance(piece.owner, Span)]
+            return {
+                "account": owner.account,
+                "provider": owner.provider,
+                "cluster": owner.name,
+                "cluster_id": owner.cluster_id,
+                "note": notes[-1] if notes else None,
+            }
+    assert_never(grouping)
+
+
+def _sum(amounts: Iterable[Decimal]) -> Decimal:
+    return sum(amounts, _NOTHING)
+
+
+def _order(row: Cost) -> tuple[object, ...]:
+    """Days in their order; else by currency, the dearest first, unknown prices after them and what is free last."""
+    dearest = -(row.amount_high if row.amount_high is not None else row.hours)
+    return row.day or date.min, row.is_free, row.currency is None, row.currency or "", dearest, row.account or ""
+
+
+def _pending_notes(orders: Sequence[Order]) -> Iterator[str]:
+    open_ones = [one for one in orders if one.verb in (Verb.CREATE, Verb.SCALE) and one.state.is_open]
+    if not open_ones:
+        return
+    rates = rates_of(open_ones)
+    told = ", ".join(str(Money(amount=amount, currency=currency)) for currency, amount in sorted(rates.items()))
+    cost = f"may cost {told} per hour" if told else "may cost money"
+    yield (
+        f"{plural(len(open_ones), 'order')} without a known outcome {cost}, which is not counted; "
+        "%cluster_recover looks for them."
+    )
+
+
+def rates_of(orders: Iterable[Order]) -> Mapping[str, Decimal]:
+    """Currency -> what these orders were to cost per hour, as far as it is known."""
+    rates: dict[str, Decimal] = defaultdict(Decimal)
+    for order in orders:
+        if order.price_per_hour is not None:
+            rates[order.price_per_hour.currency] += order.price_per_hour.amount
+    return rates
+
+
+def _hidden_notes(spans: Sequence[Span], identities: Collection[str] | None) -> Iterator[str]:
+    hidden = [
+        span
+        for span in spans
+        if span.ended is None
+        and not span.is_free
+        and span.billing is not Billing.NO
+        and identities is not None
+        and span.identity not in identities
+    ]
+    if hidden:
+        yield (
+            f"{plural(len(hidden), 'cluster')} last seen under a key, project or location that no account has now: "
+            "counted as if still running."
+        )
