@@ -41,8 +41,10 @@ class Limits(Frozen):
     per_hour: tuple[Money, ...] = ()
     total: tuple[Money, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.per_hour or self.total)
+    @property
+    def is_empty(self) -> bool:
+        """Whether it limits nothing."""
+        return not self.per_hour and not self.total
 
 
 class AllLimits(Frozen):
@@ -53,7 +55,7 @@ class AllLimits(Frozen):
 
     def touch(self, plan: Plan) -> bool:
         """Whether any limit is about this plan, so that what was spent must be known."""
-        return not plan.is_free and any(self._of(plan.account))
+        return not plan.is_free and not all(one.is_empty for one in self._of(plan.account))
 
     def _of(self, account: str) -> tuple[Limits, ...]:
         return self.overall, self.accounts.get(account, Limits())
@@ -105,7 +107,7 @@ def problems(
     rate_now : currency -> what runs already costs per hour.
     spent : currency -> what was spent so far.
     """
-    if plan.is_free or not limits:
+    if plan.is_free or limits.is_empty:
         return ()
     added = _added(plan)
     if added is None:

@@ -64,14 +64,25 @@ async def acquaint(provider: Provider, journal: Journal) -> None:
 
 
 async def _see_to_orders(provider: Provider, journal: Journal, orders: Orders, identity: str) -> None:
-    for order in await to_thread.run_sync(journal.open_orders, identity):
-        if order.verb is Verb.DELETE:
-            continue
+    for order in await to_thread.run_sync(partial(_to_look_for, journal, provider.name, identity)):
         now = await orders.resolve(provider, order)
         if now.on_sight and now.state is OrderState.DONE and now.remote_ids:
             cluster = await to_thread.run_sync(journal.cluster, identity, now.remote_ids[0])
             if cluster is not None:
                 await orders.place(plan_delete(cluster, identity))
+
+
+def _to_look_for(journal: Journal, provider: str, identity: str) -> list[Order]:
+    """Open orders of this identity, and of others about things that this one shows."""
+    found = []
+    for order in journal.open_orders():
+        if order.verb is Verb.DELETE or order.provider != provider:
+            continue
+        target = order.target_id if order.verb not in (Verb.CREATE, Verb.SUBMIT) else None
+        shows = target is not None and (journal.cluster(identity, target) or journal.workload(identity, target))
+        if order.identity_key == identity or shows:
+            found.append(order)
+    return found
 
 
 async def _see_to_vanished(journal: Journal, orders: Orders, identity: str, cluster: Cluster) -> None:

@@ -344,7 +344,7 @@ class OrderState(StrEnum):
 class Order(Frozen):
     """One write that was started: the durable intent and what became of it.
 
-    ``price_per_hour`` is what was agreed to, ``max_hours`` after how many hours what it makes is to be deleted.
+    ``price_per_hour`` and ``commitment`` are what was agreed to, ``max_hours`` after how many hours what it makes is to be deleted.
     ``sender`` names the process that may still be sending it (see ``core.processes``).
     ``baseline`` holds the ids of what existed before. ``remote_name`` is what the far side is told: the name, with
     ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order. ``members`` are
@@ -372,6 +372,7 @@ class Order(Frozen):
     remote_ids: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     price_per_hour: Money | None = None
+    commitment: Money | None = None
     max_hours: float | None = None
     on_sight: bool = False
     is_late: bool = False

@@ -122,6 +122,7 @@ class Orders:
             action=plan.action,
             baseline=plan.baseline,
             price_per_hour=plan.price_per_hour,
+            commitment=plan.commitment,
             max_hours=plan.max_hours,
             sender=this_process(),
         )

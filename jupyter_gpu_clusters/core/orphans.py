@@ -21,14 +21,16 @@ def _is_orphan(cluster: Cluster) -> bool:
 
 def _of_cluster(cluster: Cluster) -> Orphan:
     has_vanished = cluster.vanished_at is not None
+    next_step = f"%cluster_delete {cluster.cluster_id}"
+    if has_vanished:
+        is_ours = cluster.created_here
+        next_step = f'%cluster_recover {cluster.cluster_id} --close "..."' if is_ours else "is forgotten after a day"
     return Orphan(
         account=cluster.account,
         name=cluster.name,
         ref=cluster.cluster_id,
         why="vanished without a delete from here" if has_vanished else "not created here",
-        next_step=f'%cluster_recover {cluster.cluster_id} --close "..."'
-        if has_vanished
-        else f"%cluster_delete {cluster.cluster_id}",
+        next_step=next_step,
         since=cluster.vanished_at or cluster.created_at,
         price_per_hour=cluster.price_per_hour,
     )

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from socket import gethostname
 
 from .errors import JournalError
+from .ledger import prune as prune_costs
+from .ledger import put_commitment, put_span
 from .models import (
     Billing,
     Cluster,
@@ -155,7 +157,8 @@ def put_cluster(
     since: int | None = None,
     owners: Owners | None = None,
 ) -> None:
-    cluster = (owners or Owners(c, identity)).known(cluster)
+    owners = owners or Owners(c, identity)
+    cluster = owners.known(cluster)
     text = cluster.model_dump_json()
     key = (identity, cluster.cluster_id)
     old = c.execute("SELECT * FROM clusters WHERE identity = ? AND cluster_id = ?", key).fetchone()
@@ -167,9 +170,18 @@ def put_cluster(
         "DO UPDATE SET phase = ?3, snapshot = ?4, missed = 0, missed_at = NULL, changed_at = ?5, tick = ?6",
         (*key, cluster.phase, text, utc_now().isoformat(), _next_tick(c)),
     )
+    _put_cost(c, identity, cluster, owners.order_of(cluster))
     before = old["phase"] if old else None
     if before != cluster.phase:
         _add_transition(c, identity, "cluster", cluster.cluster_id, cluster.name, before, cluster.phase, detail)
+
+
+def _put_cost(c: sqlite3.Connection, identity: str, cluster: Cluster, order: Order | None) -> None:
+    """What our order made is billed from the order on, as far as anybody knows."""
+    now = utc_now()
+    put_span(c, identity, cluster, now, began=order.created_at if order is not None else cluster.created_at)
+    if order is not None and order.commitment is not None:
+        put_commitment(c, identity, cluster, order.commitment, order.created_at)
 
 
 def put_workload(
@@ -249,6 +261,7 @@ def mark_vanished(c: sqlite3.Connection, identity: str, cluster: Cluster) -> boo
             "WHERE identity = ?1 AND cluster_id = ?2",
             (*key, lost.phase, lost.model_dump_json(), now.isoformat(), _next_tick(c)),
         )
+        put_span(c, identity, lost, now)
         _add_transition(c, identity, "cluster", cluster.cluster_id, cluster.name, row["phase"], "vanished", reason)
     return False
 
@@ -321,6 +334,8 @@ def _add_transition(
 
 
 def prune(c: sqlite3.Connection) -> None:
+    """Forget the oldest of what only ever grows."""
+    prune_costs(c)
     c.execute("DELETE FROM transitions WHERE seq <= (SELECT max(seq) FROM transitions) - ?", (_KEPT_TRANSITIONS,))
     c.execute(
         "DELETE FROM workloads WHERE phase IN ('succeeded', 'failed', 'cancelled') AND rowid NOT IN (SELECT rowid "

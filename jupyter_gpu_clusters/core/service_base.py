@@ -21,6 +21,7 @@ from .provider import Provider
 from .watching import Watching
 
 _FRESH_FOR = timedelta(seconds=30)
+_ONE_AT_A_TIME = (Verb.SCALE, Verb.ACT, Verb.SUSPEND, Verb.RESUME)
 
 
 class ServiceBase:
@@ -63,8 +64,12 @@ class ServiceBase:
 
         Raises
         ------
-        OutcomeUnknownError : an earlier one is unresolved.
+        OutcomeUnknownError : an earlier one is unresolved, also one that was sent under another key.
         """
+        for other in await to_thread.run_sync(self._journal.open_orders):
+            is_same = other.provider == plan.provider and other.target_id == plan.target_id
+            if is_same and other.identity_key != plan.identity_key and other.verb in _ONE_AT_A_TIME:
+                raise _unresolved(other)
         order, is_mine = await self._orders.place(plan)
         if not is_mine and order.state.is_open:
             order = await self._orders.resolve(provider, order)
@@ -72,11 +77,7 @@ class ServiceBase:
                 order, is_mine = await self._orders.place(plan)
         if is_mine:
             return order
-        raise OutcomeUnknownError(
-            f"An earlier {order.action or order.verb} of {plan.name!r} (order {order.order_id}) has no known outcome.",
-            hint="Nothing was sent now. Wait for it, or run %cluster_recover.",
-            provider=plan.provider,
-        )
+        raise _unresolved(order)
 
     async def _planned(self, name: str, planning: Awaitable[Plan]) -> Plan:
         """The provider's plan for something that gets a name.
@@ -115,6 +116,14 @@ class ServiceBase:
                 hint="Plan it again.",
             )
         return identity
+
+
+def _unresolved(order: Order) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"An earlier {order.action or order.verb} of {order.name!r} (order {order.order_id}) has no known outcome.",
+        hint="Nothing was sent now. Wait for it, or run %cluster_recover.",
+        provider=order.provider,
+    )
 
 
 def out_of_sight(order: Order) -> OutcomeUnknownError:

@@ -9,7 +9,7 @@
 
 A secret of several parts is a table of references: ``secret = {api_key = "env:KEY", auth_token = "env:TOKEN"}``.
 ``secret_origin`` says for which host a secret was stored; it is not read for another one. ``sandbox = true`` marks
-everything of an account as simulated.
+everything of an account as simulated. ``[limits]`` and ``[accounts.NAME.limits]`` limit what may be spent (`limits`).
 The account ``local`` is always there, and one for each credential found where the services' own tools keep it
 (see ``found``), unless the file has an account of that name.
 """
@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, Valid
 
 from . import found
 from .errors import Problem, SettingsError
+from .limits import AllLimits, Limits, read_limits
 from .nearest import did_you_mean
 from .paths import accounts_file
 
@@ -152,12 +153,16 @@ def _from_keyring(_: str, account: str) -> str:
 
 
 class Settings(BaseModel):
-    """All accounts of this user, by name; ``local`` first. ``found`` are those that no file names."""
+    """All accounts of this user, by name; ``local`` first. ``found`` are those that no file names.
+
+    ``limits`` stand apart from the accounts: they may change while a provider is at work.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     accounts: Mapping[str, Account]
     found: Mapping[str, Account] = Field(default_factory=dict)
+    limits: AllLimits = AllLimits()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
@@ -181,14 +186,18 @@ class Settings(BaseModel):
         if not isinstance(section, dict):
             problems.append(Problem("accounts", "must be a table of accounts: [accounts.NAME]."))
             section = {}
+        limits, wrong = _limits(tables, section)
+        problems += wrong
         for name, table in section.items():
+            if name in accounts and isinstance(table, dict) and set(table) == {"limits"}:
+                continue
             try:
                 accounts[name] = _account(name, table)
             except SettingsError as exc:
                 problems.extend(exc.problems)
         if problems:
             raise SettingsError(f"{file} has mistakes.", problems=problems, hint="Correct them; nothing was sent.")
-        return cls(accounts=accounts, found=others)
+        return cls(accounts=accounts, found=others, limits=limits)
 
     def account(self, name: str) -> Account:
         """The account of that name.
@@ -211,7 +220,19 @@ class Settings(BaseModel):
 
 
 def _unknown_tables(tables: Mapping[str, Any]) -> list[Problem]:
-    return [Problem(key, f"is not known here.{did_you_mean(key, ['accounts'])}") for key in tables if key != "accounts"]
+    known = ("accounts", "limits")
+    return [Problem(key, f"is not known here.{did_you_mean(key, known)}") for key in tables if key not in known]
+
+
+def _limits(tables: Mapping[str, Any], section: Mapping[str, Any]) -> tuple[AllLimits, list[Problem]]:
+    """The limits of the file; a table of an account that is there without one may hold nothing else."""
+    overall, problems = read_limits(tables.get("limits", {}), "limits")
+    single: dict[str, Limits] = {}
+    for name, table in section.items():
+        if isinstance(table, dict) and "limits" in table:
+            single[name], wrong = read_limits(table["limits"], f"accounts.{name}.limits")
+            problems += wrong
+    return AllLimits(overall=overall, accounts=single), problems
 
 
 def _account(name: str, table: object) -> Account:
@@ -221,7 +242,7 @@ def _account(name: str, table: object) -> Account:
     if not isinstance(table, dict):
         raise SettingsError("", problems=[Problem(where, "must be a table with at least `provider`.")])
     fields = {"provider": "provider", "secret": "secret_ref", "secret_origin": "secret_origin", "sandbox": "is_sandbox"}
-    options = {key: value for key, value in table.items() if key not in fields}
+    options = {key: value for key, value in table.items() if key not in fields and key != "limits"}
     given = {field: table[key] for key, field in fields.items() if key in table}
     try:
         return Account(**{"name": name, "provider": "", "options": options, **given})

@@ -1,22 +1,21 @@
 """What was spent so far and what is being spent now: an estimate from the ledger, with what it assumes. Pure.
 
-Every span is cut at midnight UTC, each piece is priced and rounded once, to a billionth, and only then added up: so
-the same pieces make every grouping, and the sum over days is the sum over clusters to the last digit. Currencies are
-never added up together, and time whose price is unknown stands in rows of its own, without an amount.
+The same rounded pieces make every grouping, so the sum over days is the sum over clusters to the last digit.
+Currencies are never added up together, and time whose price is unknown stands in rows of its own, without an amount.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal, assert_never
 
 from .format import plural
 from .ledger import Commitment, Span
 from .models import AccountStatus, Billing, Frozen, Money, Order, Verb
+from .spend_pieces import NOTHING, Piece, pieces_of
 
 By = Literal["cluster", "account", "currency", "day"]
 
@@ -26,10 +25,6 @@ ASSUMPTIONS = (
     "The price is the one at creation; a changed size has its own.",
     "The whole sum of a committed term counts at once, and its nodes' hours in the term cost nothing more.",
 )
-
-_EXACT = Decimal("1e-9")
-_HOUR_US = Decimal(3_600_000_000)
-_NOTHING = Decimal(0)
 
 
 class Cost(Frozen):
@@ -50,9 +45,9 @@ class Cost(Frozen):
     is_free: bool = False
     amount: Decimal | None = None
     amount_high: Decimal | None = None
-    committed: Decimal = _NOTHING
-    hours: Decimal = _NOTHING
-    hours_unknown: Decimal = _NOTHING
+    committed: Decimal = NOTHING
+    hours: Decimal = NOTHING
+    hours_unknown: Decimal = NOTHING
     per_hour: Decimal | None = None
     per_hour_high: Decimal | None = None
     running: int = 0
@@ -122,7 +117,7 @@ def spend_of(
     chosen = [one for one in spans if (not accounts or one.account in accounts) and (with_free or not one.is_free)]
     terms = [one for one in commitments if not accounts or one.account in accounts]
     pending = [one for one in orders if not accounts or one.account in accounts]
-    pieces = [*_pieces_of_spans(chosen, _covers(chosen, terms), since, now), *_pieces_of_terms(terms, since)]
+    pieces = pieces_of(chosen, terms, since, now)
     return Spend(
         since=since,
         until=now,
@@ -141,8 +136,8 @@ def balances(spend: Spend, statuses: Iterable[AccountStatus]) -> tuple[Balance, 
 
 def _balance(spend: Spend, account: str, balance: Money) -> Balance:
     rows = [row for row in spend.accounts if row.account == account and not row.is_free]
-    rate = sum((row.per_hour_high or _NOTHING for row in rows if row.currency == balance.currency), _NOTHING)
-    left = max(balance.amount, _NOTHING) / rate if rate else None
+    rate = sum((row.per_hour_high or NOTHING for row in rows if row.currency == balance.currency), NOTHING)
+    left = max(balance.amount, NOTHING) / rate if rate else None
     return Balance(
         account=account,
         balance=balance,
@@ -152,132 +147,15 @@ def _balance(spend: Spend, account: str, balance: Money) -> Balance:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Something that is added up: at most one day of one span, one sum of a term, or one present rate."""
-
-    owner: Span | Commitment
-    day: date | None
-    currency: str | None
-    is_free: bool = False
-    hours: Decimal = _NOTHING
-    amount: Decimal = _NOTHING
-    committed: Decimal = _NOTHING
-    per_hour: Decimal = _NOTHING
-    is_running: bool = False
-    is_certain: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Cover:
-    """Until when a committed term pays for a cluster of up to `nodes` nodes."""
-
-    until: datetime
-    nodes: int
-    currency: str
-
-
-def _covers(spans: Sequence[Span], terms: Sequence[Commitment]) -> Mapping[tuple[str, str], _Cover]:
-    sizes: dict[tuple[str, str], int] = {}
-    for span in spans:
-        sizes.setdefault((span.identity, span.cluster_id), span.nodes)
-    far = datetime.max.replace(tzinfo=UTC)
-    return {
-        (term.identity, term.cluster_id): _Cover(
-            far if term.days is None else term.at + timedelta(days=term.days),
-            sizes.get((term.identity, term.cluster_id), 0),
-            term.amount.currency,
-        )
-        for term in terms
-    }
-
-
-def _pieces_of_spans(
-    spans: Iterable[Span], covers: Mapping[tuple[str, str], _Cover], since: datetime | None, now: datetime
-) -> Iterator[_Piece]:
-    for span in spans:
-        if span.billing is Billing.NO and not span.is_free:
-            continue
-        cover = covers.get((span.identity, span.cluster_id))
-        if cover is not None and span.nodes > cover.nodes:
-            cover = None
-        start = span.began if since is None else max(span.began, since)
-        end = min(span.ended or now, now)
-        for began, ended in _days(start, end, None if cover is None else cover.until):
-            paid = cover if cover is not None and began < cover.until else None
-            yield _piece(span, began, _hours(began, ended), paid)
-        if span.ended is None:
-            yield _rate(span, cover if cover is not None and now < cover.until else None)
-
-
-def _days(start: datetime, end: datetime, cut: datetime | None) -> Iterator[tuple[datetime, datetime]]:
-    """The time from `start` to `end`, cut at every midnight UTC and at `cut`; nothing where it ends too early."""
-    while start < end:
-        day = start.astimezone(UTC).date()
-        stop = min(end, datetime.combine(day + timedelta(days=1), time(), UTC))
-        if cut is not None and start < cut < stop:
-            stop = cut
-        yield start, stop
-        start = stop
-
-
-def _hours(began: datetime, ended: datetime) -> Decimal:
-    return Decimal((ended - began) // timedelta(microseconds=1)) / _HOUR_US
-
-
-def _piece(span: Span, began: datetime, hours: Decimal, paid: _Cover | None) -> _Piece:
-    amount = _NOTHING if span.price is None or paid or span.is_free else span.price.amount * hours
-    return _Piece(
-        owner=span,
-        day=began.astimezone(UTC).date(),
-        currency=_currency(span, paid),
-        is_free=span.is_free,
-        hours=hours.quantize(_EXACT),
-        amount=amount.quantize(_EXACT),
-        is_certain=_is_certain(span, paid),
-    )
-
-
-def _rate(span: Span, paid: _Cover | None) -> _Piece:
-    """What the span costs per hour at this moment."""
-    is_costly = not span.is_free and paid is None
-    return _Piece(
-        owner=span,
-        day=None,
-        currency=_currency(span, paid),
-        is_free=span.is_free,
-        per_hour=span.price.amount if span.price is not None and is_costly else _NOTHING,
-        is_running=is_costly,
-        is_certain=_is_certain(span, paid),
-    )
-
-
-def _currency(span: Span, paid: _Cover | None) -> str | None:
-    if paid is not None:
-        return paid.currency
-    return None if span.price is None else span.price.currency
-
-
-def _is_certain(span: Span, paid: _Cover | None) -> bool:
-    return span.is_free or paid is not None or span.billing is Billing.YES
-
-
-def _pieces_of_terms(terms: Iterable[Commitment], since: datetime | None) -> Iterator[_Piece]:
-    for term in terms:
-        if since is None or term.at >= since:
-            day, amount = term.at.astimezone(UTC).date(), term.amount.amount.quantize(_EXACT)
-            yield _Piece(owner=term, day=day, currency=term.amount.currency, amount=amount, committed=amount)
-
-
-def _grouped(pieces: Iterable[_Piece], grouping: By) -> tuple[Cost, ...]:
-    groups: dict[tuple[object, ...], list[_Piece]] = defaultdict(list)
+def _grouped(pieces: Iterable[Piece], grouping: By) -> tuple[Cost, ...]:
+    groups: dict[tuple[object, ...], list[Piece]] = defaultdict(list)
     for piece in pieces:
         if piece.day is not None or grouping != "day":
             groups[(*_key(piece, grouping), piece.currency, piece.is_free)].append(piece)
     return tuple(sorted((_row(group, grouping) for group in groups.values()), key=_order))
 
 
-def _key(piece: _Piece, grouping: By) -> tuple[object, ...]:
+def _key(piece: Piece, grouping: By) -> tuple[object, ...]:
     match grouping:
         case "cluster":
             return piece.owner.identity, piece.owner.cluster_id
@@ -290,7 +168,7 @@ def _key(piece: _Piece, grouping: By) -> tuple[object, ...]:
     assert_never(grouping)
 
 
-def _row(pieces: Sequence[_Piece], grouping: By) -> Cost:
+def _row(pieces: Sequence[Piece], grouping: By) -> Cost:
     """One group added up; what it is about is told by its newest piece."""
     last = pieces[-1]
     certain = [piece for piece in pieces if piece.is_certain]
@@ -311,7 +189,7 @@ def _row(pieces: Sequence[_Piece], grouping: By) -> Cost:
     return row.model_copy(update=_about(pieces, grouping))
 
 
-def _about(pieces: Sequence[_Piece], grouping: By) -> dict[str, object]:
+def _about(pieces: Sequence[Piece], grouping: By) -> dict[str, object]:
     owner = pieces[-1].owner
     match grouping:
         case "day":
@@ -333,7 +211,7 @@ def _about(pieces: Sequence[_Piece], grouping: By) -> dict[str, object]:
 
 
 def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    return sum(amounts, _NOTHING)
+    return sum(amounts, NOTHING)
 
 
 def _order(row: Cost) -> tuple[object, ...]:
