@@ -344,8 +344,8 @@ class OrderState(StrEnum):
 class Order(Frozen):
     """One write that was started: the durable intent and what became of it.
 
-    ``price_per_hour`` and ``commitment`` are what was agreed to, ``max_hours`` after how many hours what it makes is to be deleted.
-    ``sender`` names the process that may still be sending it (see ``core.processes``).
+    ``price_per_hour`` and ``commitment`` are what was agreed to, ``max_hours`` after how many hours what it makes is to
+    be deleted. ``sender`` names the process that may still be sending it (see ``core.processes``).
     ``baseline`` holds the ids of what existed before. ``remote_name`` is what the far side is told: the name, with
     ``mark`` behind it where the plan asked for that. ``mark`` is short and tells journal and order. ``members`` are
     ids of nodes that its answer named. ``on_sight``: the user wants what it made deleted as soon as it shows.

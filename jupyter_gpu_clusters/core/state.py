@@ -11,7 +11,8 @@ from anyio import to_thread
 from .accounts import Accounts
 from .errors import SettingsError
 from .format import plural
-from .journal import Journal, Look
+from .journal import Journal
+from .journal_seen import Look
 from .models import AccountView, Cluster, ClusterPhase, Failure, Order, State, Verb, Workload, utc_now
 from .provider import ABILITIES, Provider, abilities_of
 from .settings import Account

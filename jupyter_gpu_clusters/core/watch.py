@@ -16,7 +16,8 @@ from collections.abc import Callable
 from anyio import to_thread
 
 from .errors import AuthError, GpuClustersError, JournalError
-from .journal import Journal, Lease
+from .journal import Journal
+from .journal_times import Lease
 from .look import failure_of, look
 from .orders import Orders
 from .processes import this_process
