@@ -119,8 +119,24 @@ class Service(ClusterVerbs, WorkloadVerbs, RecoveryVerbs):
         """
         account = login.candidate(name, provider, options, secrets)
         status, origin = await login.check(account)
+        before, living = await self._living(name)
         kept = await to_thread.run_sync(login.keep, account, origin, place or login.usual_place())
-        return status.model_copy(update={"credential": kept})
+        changes = {"credential": kept}
+        if living and before != (await self._accounts.provider(name).identity()).key:
+            changes["detail"] = (
+                f"{status.detail} Clusters and open orders under the earlier settings: {living}. They may bill; "
+                "what these settings do not show is still told by `%cluster_recover`."
+            )
+        return status.model_copy(update=changes)
+
+    async def _living(self, name: str) -> tuple[str, int]:
+        """The identity of an account as it is now, and how many things of it may cost."""
+        if name not in self.account_names():
+            return "", 0
+        identity = (await self._accounts.provider(name).identity()).key
+        clusters = await to_thread.run_sync(self._journal.clusters, [identity])
+        orders = await to_thread.run_sync(self._journal.open_orders, identity)
+        return identity, sum(not one.is_free for one in clusters) + len(orders)
 
     async def offers(self, names: Sequence[str] = ()) -> list[OfferListing]:
         """What can be rented now, account by account, all asked at once; a failing one does not hide the others."""

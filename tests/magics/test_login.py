@@ -147,3 +147,13 @@ def test_a_provider_without_an_account_is_told_how_to_get_one(shell: Shell) -> N
     error = shell.fail("%cluster_create lium --name x", SettingsError)
     assert "no account for lium" in error.message
     assert "%cluster_login lium" in (error.hint or "")
+
+
+def test_a_login_elsewhere_says_what_lives_under_the_earlier_one(shell: Shell, slowcloud: Path, type_in: Type) -> None:
+    type_in("", PLANTED)
+    assert "earlier settings" not in repr(shell.run("%cluster_login slow --store file"))
+    shell.run("%cluster_create slow --name demo --yes")
+    type_in("", PLANTED)
+    assert "earlier settings" not in repr(shell.run("%cluster_login slow --store file"))
+    type_in("south", PLANTED)
+    assert "under the earlier settings: 1" in repr(shell.run("%cluster_login slow --store file").value)

@@ -99,7 +99,8 @@ class SlowCloud(ListsOffers, CreatesClusters, ActsOnClusters, LooksUp, KeepsSshK
         return Path(os.environ["SLOWCLOUD_BOOKS"])
 
     async def identity(self) -> RemoteIdentity:
-        return RemoteIdentity(provider=self.name, origin=self.books.as_uri())
+        zone = str(self.account.options.get("zone", ""))
+        return RemoteIdentity(provider=self.name, origin=self.books.as_uri(), scope=zone)
 
     async def check_account(self) -> AccountStatus:
         status = AccountStatus(
