@@ -50,6 +50,7 @@ ALTER TABLE clusters ADD COLUMN missed_at TEXT;
 ALTER TABLE clusters ADD COLUMN missed_on TEXT;
 ALTER TABLE clusters ADD COLUMN tick INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE workloads ADD COLUMN tick INTEGER NOT NULL DEFAULT 0;
+UPDATE clusters SET missed = 1 WHERE phase != 'deleted';
 INSERT INTO meta VALUES ('tick', '0');
 CREATE TABLE spans (
     span_id INTEGER PRIMARY KEY, identity TEXT NOT NULL, cluster_id TEXT NOT NULL, name TEXT NOT NULL,

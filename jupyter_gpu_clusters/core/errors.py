@@ -134,6 +134,7 @@ class LimitError(GpuClustersError):
     """The request would cost more than the user's own limits allow; nothing was sent."""
 
     code = "limit"
+    is_definite = True
 
 
 class WaitTimeoutError(GpuClustersError):

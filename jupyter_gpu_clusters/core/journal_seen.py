@@ -10,6 +10,7 @@ from datetime import datetime
 
 from . import rows
 from .database import Database
+from .ledger import Commitment, Span, read_commitments, read_spans
 from .models import Cluster, ClusterPhase, Failure, Listing, Order, Transition, Workload
 
 
@@ -158,6 +159,15 @@ class SeenRecords:
                 (identity_key, failure.model_dump_json()),
             )
         )
+
+    def costs(self) -> tuple[list[Span], list[Commitment], list[Order]]:
+        """What was billed under all identities, and the orders that may bill."""
+
+        def work(c: sqlite3.Connection) -> tuple[list[Span], list[Commitment], list[Order]]:
+            found = c.execute("SELECT body FROM orders WHERE state IN ('open', 'not_seen')").fetchall()
+            return read_spans(c), read_commitments(c), [rows.read_order(row["body"]) for row in found]
+
+        return self.database.read(work)
 
     def transitions(self, after_seq: int = 0, limit: int = 1000) -> list[Transition]:
         """Entries of the timeline after `after_seq`, oldest first."""

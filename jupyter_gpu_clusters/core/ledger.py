@@ -3,6 +3,9 @@
 A *span* is a stretch of time in which a cluster's billing word, price and size stayed the same. The spans of one
 cluster never overlap, and none is shorter than nothing, whatever the clocks of those who write them say.
 A *commitment* is the whole sum of a committed term, owed from the moment the order was accepted.
+
+The same cluster may be seen under several identities, one after another when a key is changed, or by two accounts at
+once. It still costs once: here a cluster is told by its service's origin and its id, whoever looks at it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from .models import Billing, Cluster, ClusterPhase, Money
 
 NOT_CREATED_HERE = "not created here"
 
+_SAME = "cluster_id = ? AND instr(identity || '|', ?) = 1"
 _KEPT_SPANS = 100_000
 _KEPT_FREE_SPANS = 1_000
 
@@ -37,6 +41,11 @@ class Span:
     nodes: int
     detail: str | None = None
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells the cluster from all others, under whatever key it is seen."""
+        return _origin_of(self.identity), self.cluster_id
+
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
@@ -50,6 +59,11 @@ class Commitment:
     at: datetime
     amount: Money
     days: int | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """As that of a span."""
+        return _origin_of(self.identity), self.cluster_id
 
 
 def put_span(
@@ -70,13 +84,17 @@ def put_span(
         return
     nodes = cluster.node_count or len(cluster.nodes)
     price = _frozen_price(c, identity, cluster, nodes)
-    last = _last(c, identity, cluster.cluster_id)
+    span_id, last = _last(c, identity, cluster.cluster_id)
     if last is not None and last.ended is None:
-        if (last.billing, last.price, last.is_free, last.nodes) == (
-            cluster.billing, price, cluster.is_free, nodes,
-        ):  # fmt: skip
+        seen = (cluster.billing, price, cluster.is_free, nodes)
+        if (last.billing, last.price, last.is_free, last.nodes) == seen:
+            if (last.identity, last.account) != (identity, cluster.account):
+                key = (identity, cluster.account, cluster.name, span_id)
+                c.execute("UPDATE spans SET identity = ?, account = ?, name = ? WHERE span_id = ?", key)
             return
         end_span(c, identity, cluster.cluster_id, at)
+        began = at
+    elif last is None and _end_elsewhere(c, identity, cluster, at):
         began = at
     start = min(began or at, at)
     if last is not None:
@@ -84,24 +102,35 @@ def put_span(
     _insert(c, identity, cluster, start, price, nodes)
 
 
+def _end_elsewhere(c: sqlite3.Connection, identity: str, cluster: Cluster, at: datetime) -> bool:
+    """A cluster that shows under another key of its account now costs once; whether it cost under an earlier one."""
+    rows = c.execute(
+        "SELECT DISTINCT identity FROM spans WHERE identity != ? AND account = ? AND cluster_id = ? AND ended IS NULL",
+        (identity, cluster.account, cluster.cluster_id),
+    ).fetchall()
+    service = identity.split("|")[:2]
+    found = [row["identity"] for row in rows if row["identity"].split("|")[:2] == service]
+    for other in found:
+        end_span(c, other, cluster.cluster_id, at)
+    return bool(found)
+
+
 def end_span(c: sqlite3.Connection, identity: str, cluster_id: str, at: datetime) -> None:
     """The open span of a cluster, if it has one, ends: it is proven gone, or was seen changed."""
-    last = _last(c, identity, cluster_id)
-    if last is None or last.ended is not None:
-        return
-    c.execute(
-        "UPDATE spans SET ended = ? WHERE identity = ? AND cluster_id = ? AND ended IS NULL",
-        (max(at, last.began).isoformat(), identity, cluster_id),
-    )
+    span_id, last = _last(c, identity, cluster_id)
+    if last is not None and last.ended is None:
+        c.execute("UPDATE spans SET ended = ? WHERE span_id = ?", (max(at, last.began).isoformat(), span_id))
 
 
 def put_commitment(
     c: sqlite3.Connection, identity: str, cluster: Cluster, amount: Money, at: datetime, *, days: int | None = None
 ) -> None:
     """Record the sum of a committed term that was accepted at `at`; a second time changes nothing."""
+    if c.execute(f"SELECT 1 FROM commitments WHERE {_SAME}", _same(identity, cluster.cluster_id)).fetchone():
+        return
     key = (identity, cluster.cluster_id, cluster.account, cluster.provider, cluster.name)
     c.execute(
-        "INSERT OR IGNORE INTO commitments (identity, cluster_id, account, provider, name, at, amount, currency, days) "
+        "INSERT INTO commitments (identity, cluster_id, account, provider, name, at, amount, currency, days) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*key, at.isoformat(), str(amount.amount), amount.currency, days),
     )
@@ -130,10 +159,10 @@ def prune(c: sqlite3.Connection) -> None:
 def _frozen_price(c: sqlite3.Connection, identity: str, cluster: Cluster, nodes: int) -> Money | None:
     if cluster.is_free:
         return None
-    key = (identity, cluster.cluster_id, nodes)
+    key = (*_same(identity, cluster.cluster_id), nodes)
     row = c.execute(
-        "SELECT per_hour, currency FROM spans WHERE identity = ? AND cluster_id = ? AND nodes = ? "
-        "AND per_hour IS NOT NULL ORDER BY span_id LIMIT 1",
+        f"SELECT per_hour, currency FROM spans WHERE {_SAME} AND nodes = ? AND per_hour IS NOT NULL "
+        "ORDER BY span_id LIMIT 1",
         key,
     ).fetchone()
     if row is not None:
@@ -142,8 +171,7 @@ def _frozen_price(c: sqlite3.Connection, identity: str, cluster: Cluster, nodes:
     if told is None or told.amount <= 0:
         return None
     c.execute(
-        "UPDATE spans SET per_hour = ?, currency = ? WHERE identity = ? AND cluster_id = ? AND nodes = ? "
-        "AND is_free = 0",
+        f"UPDATE spans SET per_hour = ?, currency = ? WHERE {_SAME} AND nodes = ? AND is_free = 0",
         (str(told.amount), told.currency, *key),
     )
     return told
@@ -173,12 +201,20 @@ def _insert(
     )
 
 
-def _last(c: sqlite3.Connection, identity: str, cluster_id: str) -> Span | None:
+def _last(c: sqlite3.Connection, identity: str, cluster_id: str) -> tuple[int, Span | None]:
     row = c.execute(
-        "SELECT * FROM spans WHERE identity = ? AND cluster_id = ? ORDER BY span_id DESC LIMIT 1",
-        (identity, cluster_id),
+        f"SELECT * FROM spans WHERE {_SAME} ORDER BY span_id DESC LIMIT 1", _same(identity, cluster_id)
     ).fetchone()
-    return None if row is None else _span(row)
+    return (0, None) if row is None else (row["span_id"], _span(row))
+
+
+def _same(identity: str, cluster_id: str) -> tuple[str, str]:
+    return cluster_id, f"{_origin_of(identity)}|"
+
+
+def _origin_of(identity: str) -> str:
+    """Provider and origin of `RemoteIdentity.key`."""
+    return "|".join(identity.split("|", 2)[:2])
 
 
 def _span(row: sqlite3.Row) -> Span:

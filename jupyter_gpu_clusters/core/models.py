@@ -373,6 +373,7 @@ class Order(Frozen):
     members: tuple[str, ...] = ()
     price_per_hour: Money | None = None
     commitment: Money | None = None
+    nodes: int = 0
     max_hours: float | None = None
     on_sight: bool = False
     is_late: bool = False

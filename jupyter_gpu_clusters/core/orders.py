@@ -123,6 +123,7 @@ class Orders:
             baseline=plan.baseline,
             price_per_hour=plan.price_per_hour,
             commitment=plan.commitment,
+            nodes=plan.nodes,
             max_hours=plan.max_hours,
             sender=this_process(),
         )

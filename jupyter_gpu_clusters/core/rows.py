@@ -137,7 +137,7 @@ class Owners:
         order = self.order_of(cluster)
         if order is None:
             return cluster.model_copy(update={"created_here": False})
-        price = cluster.price_per_hour or order.price_per_hour
+        price = cluster.price_per_hour or (order.price_per_hour if cluster.node_count == order.nodes else None)
         changes = {"created_here": True, "order_id": order.order_id, "name": order.name, "price_per_hour": price}
         return cluster.model_copy(update=changes)
 

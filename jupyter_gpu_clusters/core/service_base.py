@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
+from typing import TypeVar
 
 from anyio import to_thread
 from pydantic import BaseModel
@@ -18,7 +19,10 @@ from .names import name_problems
 from .orders import Orders
 from .plans import digest_of
 from .provider import Provider
+from .spend import Spend, spend_of
 from .watching import Watching
+
+T = TypeVar("T")
 
 _FRESH_FOR = timedelta(seconds=30)
 _ONE_AT_A_TIME = (Verb.SCALE, Verb.ACT, Verb.SUSPEND, Verb.RESUME)
@@ -95,14 +99,38 @@ class ServiceBase:
             raise
         if problems:
             raise SpecError("It cannot be called that.", problems=problems)
-        return self._marked(plan)
+        return await self._marked(plan)
 
-    def _marked(self, plan: Plan) -> Plan:
-        """The plan, with a word on it where nothing is real."""
-        if not self._accounts.account(plan.account).is_sandbox:
-            return plan
-        note = "This account is a sandbox: nothing real is rented or billed."
-        return plan.model_copy(update={"warnings": (note, *plan.warnings)})
+    async def _marked(self, plan: Plan) -> Plan:
+        """The plan, with a word on it where nothing is real, and what it would exceed."""
+        notes: tuple[str, ...] = ()
+        if self._accounts.account(plan.account).is_sandbox:
+            notes = ("This account is a sandbox: nothing real is rented or billed.",)
+        limits = self._accounts.settings.limits
+        if limits.touch(plan):
+            spend, orders = await self._spent()
+            notes += limits.problems(plan, spend, orders)
+        return plan.model_copy(update={"warnings": (*notes, *plan.warnings)}) if notes else plan
+
+    async def _spent(self) -> tuple[Spend, list[Order]]:
+        """What all accounts cost so far and now, and the orders that may cost besides."""
+        spans, commitments, orders = await to_thread.run_sync(self._journal.costs)
+        return spend_of(spans, commitments, utc_now()), orders
+
+    async def _within_limits(self, plan: Plan, order: Order, request: Callable[[Plan, Order], Awaitable[T]]) -> T:
+        """Send a placed order unless it would exceed the user's limits.
+
+        The order is there already, so that of two at once at least one sees the other.
+
+        Raises
+        ------
+        LimitError : with every limit; nothing was sent.
+        """
+        limits = self._accounts.settings.limits
+        if limits.touch(plan):
+            spend, orders = await self._spent()
+            limits.require(plan, spend, [one for one in orders if one.order_id != order.order_id])
+        return await request(plan, order)
 
     async def _digest(self, spec: BaseModel) -> str:
         return digest_of(spec, await to_thread.run_sync(self._journal.salt))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
@@ -95,6 +95,7 @@ class ClusterVerbs(ServiceBase):
         Raises
         ------
         ConsentError : it costs and nobody agreed.
+        LimitError : it would exceed a limit that the user has set.
         NameTakenError : the name is live with another spec (the difference is given), or `new`.
         OutcomeUnknownError : it may exist; ``%cluster_recover`` finds out.
         """
@@ -115,8 +116,13 @@ class ClusterVerbs(ServiceBase):
         if placement.existing is not None:
             note = f"{plan.name!r} is there already, from the same spec: attached, nothing was ordered."
             return Created(cluster=placement.existing, attached=True, note=note)
-        cluster = await self._orders.send(placement.order, partial(provider.create_cluster, plan, placement.order))
-        return Created(cluster=await self._known(placement.order, cluster))
+        return Created(cluster=await self._sent(plan, placement.order, provider.create_cluster))
+
+    async def _sent(self, plan: Plan, order: Order, request: Callable[[Plan, Order], Awaitable[Cluster]]) -> Cluster:
+        """Send a placed order within the user's limits; the cluster under the name that was asked for."""
+        return await self._known(
+            order, await self._orders.send(order, partial(self._within_limits, plan, order, request))
+        )
 
     async def _look_up_cluster(self, provider: Provider, order: Order) -> Lookup[Cluster]:
         cluster_id = order.remote_ids[0] if order.remote_ids else ""
@@ -175,13 +181,13 @@ class ClusterVerbs(ServiceBase):
     async def plan_scale(self, cluster: Cluster, nodes: int) -> Plan:
         """What changing the cluster to `nodes` nodes in all would do."""
         provider = self._accounts.able(cluster.account, ScalesClusters, "scale")
-        return self._marked(await provider.plan_scale(cluster, nodes, f"nodes={nodes}"))
+        return await self._marked(await provider.plan_scale(cluster, nodes, f"nodes={nodes}"))
 
     async def scale(self, plan: Plan, *, consent: Consent | None = None) -> Cluster:
         """Carry out a planned change of size; raises like `create`."""
         provider = self._accounts.able(plan.account, ScalesClusters, "scale")
         order = await self._consented(provider, plan, consent)
-        return await self._known(order, await self._orders.send(order, partial(provider.scale_cluster, plan, order)))
+        return await self._sent(plan, order, provider.scale_cluster)
 
     async def plan_action(self, cluster: Cluster, action: str, spec: BaseModel) -> Plan:
         """What one of the provider's own actions on the cluster would send.
@@ -192,7 +198,7 @@ class ClusterVerbs(ServiceBase):
         """
         provider = self._accounts.able(cluster.account, ActsOnClusters, "actions")
         self.action_model(cluster.account, action)
-        return self._marked(await provider.plan_action(cluster, action, spec, await self._digest(spec)))
+        return await self._marked(await provider.plan_action(cluster, action, spec, await self._digest(spec)))
 
     def action_model(self, account: str, action: str) -> type[BaseModel]:
         """The model of what an action needs.
@@ -218,7 +224,7 @@ class ClusterVerbs(ServiceBase):
         """Carry out a planned action; raises like `create`."""
         provider = self._accounts.able(plan.account, ActsOnClusters, "actions")
         order = await self._consented(provider, plan, consent)
-        return await self._known(order, await self._orders.send(order, partial(provider.act, plan, order)))
+        return await self._sent(plan, order, provider.act)
 
     async def _consented(self, provider: Provider, plan: Plan, consent: Consent | None) -> Order:
         consents.require(plan, consent)

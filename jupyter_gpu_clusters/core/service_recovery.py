@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 
 from anyio import to_thread
 
 from .errors import ConflictError, GpuClustersError, NotFoundError, NotSupportedError
 from .look import failure_of, forget, look
-from .models import Cluster, Order, OrderState, State, Verb
+from .models import Cluster, Order, OrderState, State, Verb, utc_now
 from .orphans import orphans_of
 from .provider import Provider
 from .reports import Kind, Orphans, Recovered
 from .service_base import ServiceBase
+from .spend import Spend, spend_of
 from .state import read_state
 
 _OF_ANOTHER = "It was sent under another key, project or location, and with the present one it cannot be looked for."
@@ -206,6 +208,31 @@ class RecoveryVerbs(ServiceBase):
             if seen.observed_at is not None and seen.failure is None and any(key[0] == identity for key in timers):
                 await to_thread.run_sync(self._journal.keep, identity)
         return bool(timers) or bool(await to_thread.run_sync(self._journal.open_orders))
+
+    async def costs(
+        self, names: Sequence[str] = (), *, since: datetime | None = None, with_free: bool = False
+    ) -> Spend:
+        """What these accounts (all by default) cost since then, as far as the journal knows.
+
+        Raises
+        ------
+        SettingsError : there is no account of a name.
+        """
+        for name in names:
+            self._accounts.account(name)
+        providers, _ = self._accounts.usable()
+        identities = {(await provider.identity()).key for provider in providers.values()}
+        spans, commitments, orders = await to_thread.run_sync(self._journal.costs)
+        return spend_of(
+            spans,
+            commitments,
+            utc_now(),
+            accounts=names,
+            since=since,
+            with_free=with_free,
+            orders=orders,
+            identities=identities,
+        )
 
     async def orphans(self) -> Orphans:
         """What the accounts have that no order here made, and orders with nothing behind them, after looking."""

@@ -158,7 +158,7 @@ def _grouped(pieces: Iterable[Piece], grouping: By) -> tuple[Cost, ...]:
 def _key(piece: Piece, grouping: By) -> tuple[object, ...]:
     match grouping:
         case "cluster":
-            return piece.owner.identity, piece.owner.cluster_id
+            return piece.owner.place
         case "account":
             return (piece.owner.account,)
         case "currency":

@@ -53,12 +53,12 @@ class _Cover:
 def _covers(spans: Sequence[Span], terms: Sequence[Commitment]) -> Mapping[tuple[str, str], _Cover]:
     sizes: dict[tuple[str, str], int] = {}
     for span in spans:
-        sizes.setdefault((span.identity, span.cluster_id), span.nodes)
+        sizes.setdefault(span.place, span.nodes)
     far = datetime.max.replace(tzinfo=UTC)
     return {
-        (term.identity, term.cluster_id): _Cover(
+        term.place: _Cover(
             far if term.days is None else term.at + timedelta(days=term.days),
-            sizes.get((term.identity, term.cluster_id), 0),
+            sizes.get(term.place, 0),
             term.amount.currency,
         )
         for term in terms
@@ -71,7 +71,7 @@ def _of_spans(
     for span in spans:
         if span.billing is Billing.NO and not span.is_free:
             continue
-        cover = covers.get((span.identity, span.cluster_id))
+        cover = covers.get(span.place)
         if cover is not None and span.nodes > cover.nodes:
             cover = None
         start = span.began if since is None else max(span.began, since)

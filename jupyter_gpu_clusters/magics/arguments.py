@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -34,6 +35,13 @@ def _variable_name(text: str | None) -> str | None:
     if text is not None and (not text.isidentifier() or keyword.iskeyword(text)):
         raise ValueError("must be a name for a variable")
     return text
+
+
+def _day(text: str | None) -> str | None:
+    try:
+        return text if text is None else date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("must be a day, for example 2026-11-01") from None
 
 
 class Arguments(BaseModel):
@@ -335,6 +343,35 @@ class Orphans(Arguments):
 
         %cluster_orphans
     """
+
+
+class Costs(Arguments):
+    """Estimate what was spent so far and what is being spent per hour now, with what that assumes.
+
+    Each currency stands by itself. Where a service tells the balance, it says how long that lasts. The result's
+    ``.records`` are ready for ``pandas.DataFrame``. Days are days of UTC.
+
+    Examples::
+
+        %cluster_costs
+        %cluster_costs lium --by day --since 2026-11-01 -o spent
+        %cluster_costs --csv costs.csv
+    """
+
+    accounts: Annotated[tuple[str, ...], Positional("ACCOUNT", "account")] = Field(
+        (), description="Accounts from accounts.toml. All when left out, also those that are no longer in it."
+    )
+    by: Annotated[Literal["cluster", "account", "currency", "day"], Option("WHAT")] = Field(
+        "cluster", description="What makes a row: cluster, account, currency or day."
+    )
+    since: Annotated[str | None, Option("DATE"), AfterValidator(_day)] = Field(
+        None, description="Only what was spent from that day on, for example 2026-11-01."
+    )
+    csv: Annotated[str | None, Option("FILE")] = Field(
+        None, min_length=1, description="Write the records to this file as well."
+    )
+    force: bool = Field(False, description="The file may be replaced if it exists.")
+    free: bool = Field(False, description="Show also what is free.")
 
 
 class Extend(Arguments):

@@ -68,6 +68,7 @@ MAGICS: tuple[Magic, ...] = (
         "cluster_recover", "line", "Recover", "recovery:recover", "Find out what became of orders whose answer was lost"
     ),
     Magic("cluster_orphans", "line", "Orphans", "recovery:orphans", "What may cost and was not ordered here"),
+    Magic("cluster_costs", "line", "Costs", "costs:costs", "What was spent so far, and what is spent per hour now"),
     Magic("cluster_extend", "line", "Extend", "recovery:extend", "Set when a cluster is deleted by itself"),
     Magic("cluster_form", "line", "ClusterForm", "forms:cluster", "A form that creates a cluster"),
     Magic(

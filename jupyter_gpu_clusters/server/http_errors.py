@@ -27,6 +27,7 @@ _STATUS: tuple[tuple[type[errors.GpuClustersError], int], ...] = (
     (errors.ConsentError, 409),
     (errors.WorkloadFailedError, 409),
     (errors.ConflictError, 409),
+    (errors.LimitError, 409),
     (errors.QuotaError, 409),
     (errors.NoCapacityError, 409),
     (errors.RateLimitedError, 429),

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from jupyter_gpu_clusters.core import orders, rows
 from jupyter_gpu_clusters.core.consent import consent_to
-from jupyter_gpu_clusters.core.errors import ConflictError, NameTakenError, NotFoundError, OutcomeUnknownError
+from jupyter_gpu_clusters.core.errors import (
+    ConflictError,
+    LimitError,
+    NameTakenError,
+    NotFoundError,
+    OutcomeUnknownError,
+)
+from jupyter_gpu_clusters.core.limits import AllLimits, read_limits
 from jupyter_gpu_clusters.core.models import Cluster, ClusterPhase, OrderState, utc_now
 from jupyter_gpu_clusters.core.service import Service
 from tests.until import until_async
@@ -260,3 +268,58 @@ async def test_the_report_of_orphans_names_what_is_not_ours_and_what_was_never_s
         "theirs": "not created here",
         order_id: "ordered, and nothing of it is listed",
     }
+
+
+async def limited(world: World, monkeypatch: pytest.MonkeyPatch, per_hour: str) -> Service:
+    """A process whose accounts file sets a limit."""
+    table, problems = read_limits({"per_hour": [per_hour]}, "limits")
+    assert not problems
+    service = world.kernel()
+    settings = service._accounts.settings.model_copy(update={"limits": AllLimits(overall=table)})
+    monkeypatch.setattr(type(service._accounts), "settings", property(lambda _: settings))
+    return service
+
+
+async def test_what_would_exceed_a_limit_is_told_in_the_plan_and_not_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = await limited(world, monkeypatch, "15 USD")
+    await create(service)
+    plan = await service.plan_create("fake", "second", FakeSpec())
+    assert "15.00 USD" in " ".join(plan.warnings)
+    with pytest.raises(LimitError) as told:
+        await service.create(plan, consent=consent_to(plan))
+    assert "15.00 USD" in " ".join(told.value.lines())
+    assert world.books.creates == 1
+    assert (await service.state()).orders == ()
+    assert (await create(service)).attached, "what is there already exceeds nothing"
+
+
+async def test_an_order_without_an_answer_counts_against_the_limits(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost(world, is_hidden=True)
+    service = await limited(world, monkeypatch, "15 USD")
+    with pytest.raises(LimitError):
+        await create(service, name="second")
+    assert world.books.creates == 1
+
+
+async def test_costs_run_from_the_order_until_it_is_proven_gone(world: World) -> None:
+    service = world.kernel()
+    cluster = (await create(service)).cluster
+    (row,) = (await service.costs()).clusters
+    assert (row.cluster, row.currency, row.per_hour_high, row.running) == ("demo", "USD", Decimal(10), 1)
+    await gone(service, world, cluster)
+    (ended,) = (await service.costs()).clusters
+    assert (ended.per_hour_high, ended.running) == (Decimal(0), 0)
+    assert ended.hours > 0
+
+
+async def test_a_changed_key_makes_nothing_cost_twice(world: World) -> None:
+    await create(world.kernel())
+    moved = world.kernel()
+    world.provider.scope = "another"
+    await moved.refresh()
+    (row,) = (await moved.costs()).clusters
+    assert (row.running, row.per_hour_high) == (1, Decimal(10))
