@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jupyter_client.blocking.client import BlockingKernelClient
@@ -34,10 +35,11 @@ class Done:
 
 
 class Kernel:
-    """One kernel process and one client."""
+    """One kernel process and one client, over sockets of their own: ports may be taken by others meanwhile."""
 
     def __init__(self, *, env: Mapping[str, str], folder: Path) -> None:
-        self.manager = KernelManager(kernel_name="python3")
+        self._sockets = TemporaryDirectory(prefix="k")
+        self.manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/s")
         self.manager.start_kernel(env=dict(env), cwd=str(folder))
         self.client: BlockingKernelClient = self.manager.client()
         self.client.start_channels()
@@ -48,6 +50,7 @@ class Kernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
         self.manager.cleanup_resources()
+        self._sockets.cleanup()
 
     def interrupt(self) -> None:
         """What Kernel > Interrupt does."""

@@ -56,7 +56,7 @@ CREATE TABLE spans (
     span_id INTEGER PRIMARY KEY, identity TEXT NOT NULL, cluster_id TEXT NOT NULL, name TEXT NOT NULL,
     account TEXT NOT NULL, provider TEXT NOT NULL, began TEXT NOT NULL, ended TEXT, billing TEXT NOT NULL,
     per_hour TEXT, currency TEXT, is_free INTEGER NOT NULL, nodes INTEGER NOT NULL, detail TEXT);
-CREATE INDEX spans_by_cluster ON spans (identity, cluster_id, ended);
+CREATE INDEX spans_by_cluster ON spans (cluster_id);
 CREATE TABLE commitments (
     identity TEXT NOT NULL, cluster_id TEXT NOT NULL, account TEXT NOT NULL, provider TEXT NOT NULL,
     name TEXT NOT NULL, at TEXT NOT NULL, amount TEXT NOT NULL, currency TEXT NOT NULL, days INTEGER,

@@ -254,6 +254,6 @@ def _hidden_notes(spans: Sequence[Span], identities: Collection[str] | None) -> 
     ]
     if hidden:
         yield (
-            f"{plural(len(hidden), 'cluster')} last seen under a key, project or location that no account has now: "
-            "counted as if still running."
+            "Last seen under a key, project or location that no account has now, and counted as if still running: "
+            f"{plural(len(hidden), 'cluster')}."
         )

@@ -142,9 +142,9 @@ def _blocks(report: CostReport, totals: Iterable[Cost]) -> list[Block]:
     since = "" if report.since is None else f" since {report.since:%Y-%m-%d}"
     blocks: list[Block] = [Heading(f"Estimated cost{since}: {_total_text(totals)}")]
     if report.rows:
-        headers = [*_HEADERS[report.by], "cost", "of it committed", "unknown billing", "hours", "per hour now", "note"]
+        headers = [*_HEADERS[report.by], "cost", "committed", "unknown billing", "hours", "per hour now", "note"]
         rows = [[*_about_text(row, report.by), *_cost_text(row)] for row in report.rows[:_MAX_ROWS]]
-        blocks.append(Table(headers, rows, frozenset({"cost", "of it committed", "hours", "per hour now"})))
+        blocks.append(Table(headers, rows, frozenset({"cost", "committed", "hours", "per hour now"})))
     if len(report.rows) > _MAX_ROWS:
         blocks.append(Note(f"The first {_MAX_ROWS} of {len(report.rows)} are shown."))
     blocks += [Note(_balance_text(one)) for one in report.balances]
@@ -181,7 +181,7 @@ def _cost_text(row: Cost) -> list[str]:
     return [
         _money(row.amount, row.currency),
         _money(row.committed, row.currency) if row.committed else "",
-        f"{_money(maybe, row.currency)} more in {row.hours_unknown:,.1f} h" if row.hours_unknown else "",
+        f"+{_money(maybe, row.currency)} ({row.hours_unknown:,.1f} h)" if row.hours_unknown else "",
         f"{row.hours:,.1f}",
         _rate_text(row, row.currency),
         row.note or "",

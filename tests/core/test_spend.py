@@ -294,7 +294,7 @@ def test_what_runs_under_another_key_is_told(book: Book) -> None:
     book.seen(0, costly())
     assert book.spend(1, identities=[make.IDENTITY]).notes == ()
     (note,) = book.spend(1, identities=["another"]).notes
-    assert "1 cluster last seen under a key" in note
+    assert "as if still running: 1 cluster." in note
     assert book.only(1, identities=["another"]).amount == 6
 
 

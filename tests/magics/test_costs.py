@@ -63,7 +63,7 @@ def test_the_table_shows_cost_rate_and_what_is_assumed(shell: Shell, slowcloud: 
     seen(4, cluster_id="c2", name="other", price_per_hour=CHEAP, billing=Billing.UNKNOWN, created_here=False)
     told = repr(shell.run("%cluster_costs"))
     assert "Estimated cost: 12.00 USD so far (up to 12.24 USD), up to 0.06 USD per hour now" in told
-    assert "0.24 USD more in 4.0 h" in told
+    assert "+0.24 USD (4.0 h)" in told
     assert "not created here" in told
     assert "until it was proven gone" in told
 

@@ -28,6 +28,7 @@ STATUS = {
     "AuthError": 502,
     "NotFoundError": 404,
     "ConflictError": 409,
+    "LimitError": 409,
     "QuotaError": 409,
     "NoCapacityError": 409,
     "InvalidRequestError": 400,
