@@ -9,14 +9,15 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from ...core.errors import GpuClustersError
-from ...core.findings import Findings
+from ...core.findings import Findings, named
 from ...core.lenient import time_in
 from ...core.models import Cluster, Order, Plan, Verb
+from ...core.nearest import did_you_mean
 from ...core.provider import Action, ActsOnClusters, Search
 from .actions import ACTIONS, Deed, carry_out, confirm_of, end_of, targets
 from .client import Client
-from .convert import groups_of
 from .looking import Looking
+from .resolve import newest_first
 from .spec import ScheduleRemoval, SwitchTemplate
 
 
@@ -59,7 +60,7 @@ class Acting(Looking, ActsOnClusters):
         client = (await self._access.connect()).client
         await carry_out(client, deed)
         try:
-            found = await self.get_cluster(deed.cluster_id)
+            found = await self._look_up(deed.cluster_id, deed.before.member_ids)
         except GpuClustersError:
             return deed.before
         names = {"name": deed.before.name, "order_id": deed.before.order_id, "created_here": deed.before.created_here}
@@ -71,9 +72,10 @@ class Acting(Looking, ActsOnClusters):
             return Search(reason=f"Nothing that Lium shows tells whether {order.action} was done.")
         pods = await (await self._access.connect()).client.list_pods()
         target = order.target_id or ""
-        members = groups_of(pods).get(target, [])
+        members = self._groups(pods).get(target, [])
         wanted = time_in(order.shown.get("at"))
-        if members and all(_same(pod.removal_scheduled_at, wanted) for pod in members):
+        is_whole = {pod.id for pod in members}.issuperset(self._ids(target))
+        if members and is_whole and all(_same(pod.removal_scheduled_at, wanted) for pod in members):
             return Search(found=(self._cluster(target, members),))
         return Search(reason="Its end time does not show that yet.")
 
@@ -89,8 +91,11 @@ async def _template_id(spec: SwitchTemplate, client: Client, findings: Findings)
         if spec.template_id is None:
             findings.wrong("template", "is needed: a template's name, or template_id.")
         return spec.template_id
-    templates = await client.list_templates()
+    templates = newest_first(await client.list_templates())
     found = next((one.id for one in templates if spec.template in (one.id, one.name)), None)
     if found is None:
-        findings.wrong("template", f"there is no {spec.template!r}.")
+        names = [one.name or one.id or "" for one in templates]
+        findings.wrong("template", f"there is no {spec.template!r}.{did_you_mean(spec.template, names)}{named(names)}")
+    elif spec.template_id is not None and found != spec.template_id:
+        findings.wrong("template", f"{spec.template!r} is {found} and template_id is another; leave one out.")
     return found

@@ -82,7 +82,8 @@ def targets(cluster: Cluster, spec: BaseModel, findings: Findings) -> tuple[tupl
     nodes: list[Node] = [node for node in cluster.nodes if wanted is None or node.index == wanted]
     if not nodes:
         indices = ", ".join(str(node.index) for node in cluster.nodes)
-        findings.problems.append(Problem("node", f"there is no node {wanted}; there is: {indices or 'none'}."))
+        no_such = f"there is no node {wanted}; there is: {indices}." if indices else "the cluster shows no nodes."
+        findings.problems.append(Problem("node", no_such))
     return tuple((node.index, node.node_id) for node in nodes)
 
 
@@ -120,9 +121,10 @@ async def carry_out(client: Client, deed: Deed) -> None:
     told = "; ".join(f"node {index}: {exc.message}" for index, exc in failed)
     done = len(deed.pods) - len(failed)
     is_definite = all(exc.is_definite for _, exc in failed)
+    has_node = "node" in ACTIONS[deed.action].model.model_fields
     raise ProviderError(
         f"{deed.action} was accepted by {done} of {len(deed.pods)} nodes: {told}",
-        hint="Do it again for those nodes with `node`.",
+        hint="Do it again for those nodes" + (" with `node`." if has_node else "; for the others it changes nothing."),
         provider="lium",
         is_definite=is_definite,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from ...core.choices import Choice, LookUp
 from ...core.models import Listing
 from .client import Client
-from .convert import price_of
+from .convert import price_of, wholly_free
 from .resolve import newest_first
 from .wire import Executor, Fabric, SshKey
 
@@ -88,8 +88,9 @@ class Choices:
         return [_host(one) for one in fitting], is_whole
 
     def _fabric_choice(self, fabric: Fabric) -> Choice:
-        nodes = [one for one in fabric.nodes if self._gpu in (one.machine_name or "").lower()]
-        names = ", ".join(sorted({one.machine_name or "?" for one in fabric.nodes}))
+        free = wholly_free(fabric)
+        nodes = [one for one in free if self._gpu in (one.machine_name or "").lower()]
+        names = ", ".join(sorted({one.machine_name or "?" for one in free}))
         few = self._nodes > len(nodes) or not nodes
         detail = {"free nodes": len(nodes), "nodes": fabric.node_count, "rate": fabric.link_rate}
         return Choice(

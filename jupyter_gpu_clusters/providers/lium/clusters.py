@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ...core.models import Billing, Cluster, ClusterPhase, Money, Node
-from .convert import CURRENCY, UNBILLED, address_of, phase_of
+from .convert import CURRENCY, UNBILLED, address_of, cluster_id_of, phase_of, pod_of
 from .wire import Pod
 
 _MOST_NODES = 1000
@@ -33,10 +33,11 @@ def cluster_of(cluster_id: str, pods: Sequence[Pod], account: str, expected: Seq
     ----------
     expected : ids of members that an order's answer named; who is not listed is shown as not seen.
     """
-    ranked = _in_rank_order(pods)
+    ranked = _in_rank_order(cluster_id, pods)
     missing = [one for one in expected if one not in {pod.id for pod in pods}]
     nodes = _nodes(ranked, missing)
-    phase, reasons = _phase(nodes, missing, ranked)
+    strays = [pod.id or "" for pod in pods if cluster_id_of(pod) != cluster_id]
+    phase, reasons = _phase(nodes, missing, ranked, strays)
     ends_at, about_end = _end(ranked, missing)
     first = ranked.members[0][1]
     return Cluster(
@@ -55,6 +56,7 @@ def cluster_of(cluster_id: str, pods: Sequence[Pod], account: str, expected: Seq
         region=first.executor.location.country_code or first.executor.location.country,
         created_at=min((pod.created_at for pod in pods if pod.created_at is not None), default=None),
         ends_at=ends_at,
+        member_ids=tuple(expected),
         created_here=False,
         reason=" ".join([*reasons, *about_end]) or None,
     )
@@ -69,9 +71,9 @@ class _Ranked:
     gap: str | None = None
 
 
-def _in_rank_order(pods: Sequence[Pod]) -> _Ranked:
+def _in_rank_order(cluster_id: str, pods: Sequence[Pod]) -> _Ranked:
     """Members with the provider's own index; where indices are missing or double, by id."""
-    if len(pods) == 1 and pods[0].cluster_id is None:
+    if pod_of(cluster_id) is not None:
         return _Ranked([(0, pods[0])])
     indices = {pod.id: _index(pod) for pod in pods}
     ranked = sorted((index, pod.id or "") for pod in pods if (index := indices[pod.id]) is not None)
@@ -112,7 +114,9 @@ def _node(index: int, pod: Pod) -> Node:
     )
 
 
-def _phase(nodes: Sequence[Node], missing: Sequence[str], ranked: _Ranked) -> tuple[ClusterPhase, list[str]]:
+def _phase(
+    nodes: Sequence[Node], missing: Sequence[str], ranked: _Ranked, strays: Sequence[str]
+) -> tuple[ClusterPhase, list[str]]:
     """What all nodes are together, and why where that needs words."""
     listed = [node for node in nodes if node.node_id not in missing]
     dead = [node for node in listed if node.phase in _DEAD]
@@ -123,19 +127,25 @@ def _phase(nodes: Sequence[Node], missing: Sequence[str], ranked: _Ranked) -> tu
         reasons.append(text)
     elif ranked.gap:
         reasons.append(ranked.gap)
+    if strays:
+        reasons.append(f"Listed outside the cluster, but rented with it: {', '.join(strays)}.")
     if dead and len(dead) < len(nodes):
         names = ", ".join(f"node {node.index} ({node.provider_state})" for node in dead)
         reasons.append(f"{names}; the others go on and are billed.")
+    closed_to_us = [node for node in listed if node.phase is ClusterPhase.RUNNING and node.address is None]
+    if closed_to_us:
+        names = ", ".join(f"node {node.index}" for node in closed_to_us)
+        reasons.append(f"The SSH command that Lium shows for {names} is not of its usual form, so it is not used.")
     if any((node.provider_state or "").upper().startswith("BROKEN") for node in dead):
         reasons.append("Lium has closed what is BROKEN: only deleting works, and until then blocks renting that host.")
     if len(dead) == len(nodes):
         return phases.pop() if len(phases) == 1 else ClusterPhase.FAILED, reasons
     if phases == {ClusterPhase.DELETING}:
         return ClusterPhase.DELETING, reasons
-    if dead or ranked.fault or (ranked.gap and not missing) or (missing and ClusterPhase.RUNNING in phases):
-        return ClusterPhase.DEGRADED, reasons
-    if missing:
+    if missing and phases == {ClusterPhase.CREATING} and not dead:
         return ClusterPhase.CREATING, reasons
+    if dead or missing or strays or ranked.fault or ranked.gap or closed_to_us:
+        return ClusterPhase.DEGRADED, reasons
     return next(phase for phase in _ORDER if phase in phases), reasons
 
 

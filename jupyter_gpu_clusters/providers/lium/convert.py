@@ -12,7 +12,7 @@ from .wire import Executor, Fabric, Pod
 
 CURRENCY = "USD"
 _SINGLE = "pod/"
-_USER, _HOST = r"[A-Za-z_][\w.-]*", r"[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]"
+_USER, _HOST = r"[A-Za-z_][A-Za-z0-9_.-]*", r"[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]"
 _SSH = re.compile(rf"ssh (?P<user>{_USER})@(?P<host>{_HOST})(?: -p (?P<port>[0-9]{{1,5}}))?")
 _PHASES: Mapping[str, ClusterPhase] = {
     "PENDING": ClusterPhase.CREATING,
@@ -46,21 +46,25 @@ def pod_of(cluster_id: str) -> str | None:
     return cluster_id.removeprefix(_SINGLE) if cluster_id.startswith(_SINGLE) else None
 
 
-def groups_of(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Members by cluster: grouping is the only known way to list clusters."""
+def groups_of(pods: Iterable[Pod], homes: Mapping[str, str] | None = None) -> dict[str, list[Pod]]:
+    """Members by cluster: grouping is the only known way to list clusters.
+
+    Parameters
+    ----------
+    homes : pod id -> cluster id where that is known for certain, whatever a list shows.
+    """
     groups: dict[str, list[Pod]] = {}
     for pod in pods:
         if pod.id is not None:
-            groups.setdefault(cluster_id_of(pod), []).append(pod)
+            groups.setdefault((homes or {}).get(pod.id) or cluster_id_of(pod), []).append(pod)
     return groups
 
 
 def address_of(command: str | None) -> str | None:
     """``user@host:port`` out of an SSH command, each part checked; ``None`` where it is not plainly one."""
     found = _SSH.fullmatch(" ".join((command or "").split()))
-    if found is None or int(found["port"] or 22) > 65535:
-        return None
-    return f"{found['user']}@{found['host']}:{found['port'] or 22}"
+    port = int(found["port"] or 22) if found is not None else 0
+    return f"{found['user']}@{found['host']}:{port}" if found is not None and 0 < port <= 65535 else None
 
 
 def phase_of(pod: Pod) -> ClusterPhase:

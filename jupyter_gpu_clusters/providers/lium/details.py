@@ -102,7 +102,7 @@ async def _statement(client: Client, cluster: Cluster) -> Details:
     rows: list[Row] = [
         {"node": ours.get(str(pod.get("pod_id"))), **_flat(pod)}
         for pod in (pods if isinstance(pods, list) else ())
-        if isinstance(pod, dict) and pod.get("pod_id") in ours
+        if isinstance(pod, dict) and str(pod.get("pod_id")) in ours
     ]
     columns = tuple(dict.fromkeys(["node", *(key for row in rows for key in row)]))
     return Details(title=CLUSTER_DETAILS["statement"], columns=columns, rows=tuple(rows[:_MOST_ROWS]), note="USD.")

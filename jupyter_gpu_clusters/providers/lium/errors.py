@@ -1,23 +1,13 @@
-"""Every shape in which Lium says no, read into one. Source: contract, section 1, "Error bodies" and "Status codes".
+"""Every shape in which Lium says no, read into one; and which of them are certain (`REFUSALS`).
 
-Certain refusals of a rent (nothing was rented), where the body is the service's own JSON:
-
-| status | why it is certain |
-|---|---|
-| 200 with ``success: false`` | the contract calls it a definite refusal |
-| 400, 402, 403, 404, 422 | node, budget, balance, scope, route, body |
-| 401 | the key is wrong |
-| 429 | the request was not executed |
-
-and a 403 that is not JSON: the edge firewall stopped the body before it reached the service. A 409 is never certain:
-its codes are not all known, and some mean that an earlier try may have rented. Nor is any status whose code is about
-the idempotency key: it tells that the key was seen before. 5xx says nothing.
+Source: contract, section 1, "Error bodies" and "Status codes".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import (
@@ -32,10 +22,48 @@ from ...core.errors import (
 )
 from ...core.http import Answer, Refusal
 
-_DEFINITE = frozenset({400, 401, 402, 403, 404, 422, 429})
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a refusal tells of a rent.
+
+    Parameters
+    ----------
+    is_certain : nothing was rented by the request that got it.
+    is_certain_again : nor by an earlier one with the same key and bytes whose answer was lost.
+    """
+
+    is_certain: bool
+    is_certain_again: bool
+    why: str
+
+
+REFUSALS: Mapping[int, Meaning] = {
+    200: Meaning(True, True, "`success: false` in the body is a definite refusal; it is kept under the key"),
+    400: Meaning(True, True, "the node or the request is refused; that is kept under the key"),
+    401: Meaning(True, False, "the API key is wrong: checked before the idempotency key is looked up"),
+    402: Meaning(True, False, "the key's budget is spent: maybe by the earlier request"),
+    403: Meaning(True, False, "balance, scope or account: checked before the idempotency key is looked up"),
+    404: Meaning(True, False, "no such node or route: a server that lacks the route knows no key either"),
+    409: Meaning(False, False, "an earlier request may be running or may have rented; the codes are not all known"),
+    422: Meaning(True, False, "the body is malformed: an earlier request may have met another check"),
+    429: Meaning(True, False, "too many requests: this one was not executed"),
+}
+"""The definite refusals of a rent, by status (all of 2xx under 200); what is not here is never certain.
+
+They count only where the body is the service's own JSON and names no pod and no cluster. A code about the idempotency
+key (``idempotency_...``) is never certain: the key was seen before. One thing more is certain, though only for the
+request itself: a 403 that is not JSON comes from the edge firewall, which the request did not pass.
+
+Source: contract, section 1, "Status codes"; section 3, "Idempotency" and "Required client procedure".
+"""
+
+_UNKNOWN = Meaning(False, False, "the contract does not list it")
 _SCOPE = re.compile(r"does not have the '?(\w+)'? scope")
 _UUID = re.compile(r'"(?:pod_id|id)"\s*:\s*"([0-9a-fA-F-]{36})"')
 _POD_IDS = re.compile(r'"pod_ids"\s*:\s*\[([^\]]*)')
+_CLUSTER_ID = re.compile(r'"cluster_id"\s*:\s*"([0-9a-fA-F-]{36})"')
+_MOST_DEPTH = 8
 _FIREWALL_HINT = (
     "The service's firewall stops bodies with http:// addresses made of numbers, with ../../, or above 64 KB; it says "
     "nothing about permissions. Shorten or change what is sent."
@@ -74,48 +102,82 @@ def read_error(answer: Answer) -> Refusal | None:
         hint=_hint(body, text),
         problems=tuple(_problems(body)),
         request_id=_request_id(body),
-        is_definite=_is_certain(answer.status, code) and not ids_in(answer),
-        ids=ids_in(answer),
+        is_definite=_is_certain(answer.status, code) and not things_in(answer),
+        ids=things_in(answer),
     )
 
 
 def _is_certain(status: int, code: str | None) -> bool:
     is_about_key = (code or "").lower().startswith("idempotency_")
-    return (200 <= status < 300 or status in _DEFINITE) and not is_about_key
+    return _meaning(status).is_certain and not is_about_key
+
+
+def settles_both(status: int | None) -> bool:
+    """Whether a certain refusal of a repeated rent settles the first one too."""
+    return status is not None and _meaning(status).is_certain_again
+
+
+def _meaning(status: int) -> Meaning:
+    return REFUSALS.get(200 if 200 <= status < 300 else status, _UNKNOWN)
+
+
+def things_in(answer: Answer) -> tuple[str, ...]:
+    """Ids of pods and of a cluster that an answer names."""
+    body = answer.data if isinstance(answer.data, Mapping) else {}
+    wrapped = body.get("data")
+    parts = (body, wrapped if isinstance(wrapped, Mapping) else {})
+    clusters = [part.get("cluster_id") for part in parts] if answer.is_json else _CLUSTER_ID.findall(answer.text)
+    return tuple(dict.fromkeys([*ids_in(answer), *_named(clusters)]))
 
 
 def ids_in(answer: Answer) -> tuple[str, ...]:
     """Ids of pods that an answer names, whatever its shape; also of one that is cut short."""
-    body = answer.data
-    if isinstance(body, Mapping):
-        listed = body.get("pod_ids")
-        found = [one for one in listed if isinstance(one, str) and one] if isinstance(listed, list) else []
-        one = body.get("pod_id") or (None if body.get("error") else body.get("id"))
-        return tuple(dict.fromkeys([*found, *([one] if isinstance(one, str) and one else [])]))
     if answer.is_json:
-        return ()
+        return tuple(dict.fromkeys(_ids_of(answer.data)))
     several = _POD_IDS.search(answer.text)
     ids = re.findall(r"[0-9a-fA-F-]{36}", several[1]) if several else []
     return tuple(dict.fromkeys([*ids, *_UUID.findall(answer.text)]))
 
 
+def _ids_of(body: object) -> Iterator[str]:
+    """Of an answer or a list of pods, and of what either is wrapped in."""
+    wrapped = body.get("data") if isinstance(body, Mapping) else None
+    for part in (body, wrapped):
+        for row in part if isinstance(part, list) else [part]:
+            if isinstance(row, Mapping):
+                listed = row.get("pod_ids")
+                yield from _named(listed if isinstance(listed, list) else [listed])
+                yield from _named([row.get("pod_id") or (None if row.get("error") else row.get("id"))])
+
+
+def _named(pods: Iterable[object]) -> Iterator[str]:
+    for pod in pods:
+        one = pod.get("pod_id") or pod.get("id") if isinstance(pod, Mapping) else pod
+        if isinstance(one, str) and one:
+            yield one
+
+
 def _not_json(answer: Answer) -> Refusal | None:
-    if answer.status == 403 and not answer.is_json:
+    """Of a page, a plain text, or half of the service's own JSON; JSON that is no object tells nothing."""
+    if answer.is_json:
+        return None
+    if ids := things_in(answer):
+        return Refusal(ids=ids)
+    if answer.status == 403 and not answer.text.lstrip().startswith("{"):
         return Refusal(
             text="the edge firewall stopped the request.",
             kind=InvalidRequestError,
             hint=_FIREWALL_HINT,
             is_definite=True,
         )
-    ids = () if answer.is_json else ids_in(answer)
-    return Refusal(ids=ids) if ids else None
+    return None
 
 
 def _kind(status: int, code: str | None, text: str) -> type[ProviderError] | None:
     by_code = _CODES.get((code or "").lower())
     if by_code is not None:
         return by_code
-    if status == 403 and "balance" in text.lower():
+    if status == 403 and code is None and "balance" in text.lower():
         return QuotaError
     if 200 <= status < 300:
         return InvalidRequestError
@@ -158,15 +220,18 @@ def _text(body: Mapping[Any, Any]) -> str:
     return ""
 
 
-def _words(value: object) -> str:
+def _words(value: object, depth: int = 0) -> str:
+    """All that a value says, down to a few levels."""
     if isinstance(value, str):
         return value.strip()
+    if depth > _MOST_DEPTH:
+        return ""
     if isinstance(value, Mapping):
-        if text := _words(value.get("message") or value.get("msg")):
+        if text := _words(value.get("message") or value.get("msg"), depth + 1):
             return text
-        return ", ".join(f"{key} {text}" for key, item in value.items() if (text := _words(item)))
+        return ", ".join(f"{key} {text}" for key, item in value.items() if (text := _words(item, depth + 1)))
     if isinstance(value, list):
-        return "; ".join(text for item in value if (text := _words(item)))
+        return "; ".join(text for item in value if (text := _words(item, depth + 1)))
     return str(value) if value is not None and not isinstance(value, bool) else ""
 
 

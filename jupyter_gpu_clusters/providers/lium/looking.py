@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from ...core.errors import GpuClustersError
-from ...core.models import AccountStatus, Cluster, Listing, Lookup, Money, Offer, utc_now
-from ...core.provider import ListsOffers, RemoteIdentity
+from ...core.errors import GpuClustersError, NotFoundError
+from ...core.models import AccountStatus, Cluster, ClusterPhase, Listing, Lookup, Money, Offer, utc_now
+from ...core.provider import ListsOffers, NamesMembers, RemoteIdentity
 from ...core.settings import Account
 from .access import Access
+from .client import Client
 from .clusters import cluster_of
-from .convert import CURRENCY, cheapest_first, fabric_offer, groups_of, host_offer, spend_of
+from .convert import CURRENCY, cheapest_first, fabric_offer, groups_of, host_offer, phase_of, pod_of, spend_of
 from .wire import Pod
 
 _MOST_HOSTS = 200
 
 
-class Looking(ListsOffers):
-    """The reading half of the adapter. It remembers the members that answers named, so that none is lost."""
+class Looking(ListsOffers, NamesMembers):
+    """The reading half of the adapter."""
 
     def __init__(self, account: Account) -> None:
         super().__init__(account)
         self._access = Access(account)
-        self._members: dict[str, tuple[str, ...]] = {}
+        self._members: Mapping[str, tuple[str, ...]] = {}
+        self._homes: Mapping[str, str] = {}
+
+    def know_members(self, members: Mapping[str, Sequence[str]]) -> None:
+        """Who is in which cluster, as answers to orders named them: a list may lack them, or show them elsewhere."""
+        self._members = {cluster_id: tuple(ids) for cluster_id, ids in members.items()}
+        self._homes = {pod_id: cluster_id for cluster_id, ids in self._members.items() for pod_id in ids}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -88,25 +95,46 @@ class Looking(ListsOffers):
         began = utc_now()
         client = (await self._access.connect()).client
         pods = await client.list_pods()
-        groups = groups_of(pods)
-        clusters = [self._cluster(cluster_id, members) for cluster_id, members in groups.items()]
+        clusters = [self._cluster(cluster_id, members) for cluster_id, members in self._groups(pods).items()]
         return Listing[Cluster](items=tuple(clusters), observed_at=began, is_complete=pods.is_whole)
 
     async def get_cluster(self, cluster_id: str) -> Lookup[Cluster]:
-        """One cluster out of the list, the only route that shows one; absent where a whole list lacks all members."""
+        """One cluster, fresh; absent where neither a whole list nor any known member's own route shows it."""
+        return await self._look_up(cluster_id, ())
+
+    async def _look_up(self, cluster_id: str, named: Sequence[str]) -> Lookup[Cluster]:
         began = utc_now()
         client = (await self._access.connect()).client
         pods = await client.list_pods()
-        members = groups_of(pods).get(cluster_id, [])
+        ids = self._ids(cluster_id, named)
+        members = self._groups(pods).get(cluster_id) or await self._shown_alone(client, ids)
         if members:
-            return Lookup[Cluster](answer="found", item=self._cluster(cluster_id, members), observed_at=began)
-        apart = [pod.id for pod in pods if pod.id in self._members.get(cluster_id, ())]
-        if apart or not pods.is_whole:
+            return Lookup[Cluster](answer="found", item=self._cluster(cluster_id, members, named), observed_at=began)
+        if not pods.is_whole:
             reason = "The list of pods could not be read as a whole."
-            if apart:
-                reason = f"Its nodes are listed, but not as a cluster: {', '.join(one or '' for one in apart)}."
             return Lookup[Cluster](answer="cannot_tell", reason=reason, observed_at=began)
         return Lookup[Cluster](answer="absent", observed_at=began)
 
-    def _cluster(self, cluster_id: str, pods: Sequence[Pod]) -> Cluster:
-        return cluster_of(cluster_id, pods, self.account.name, self._members.get(cluster_id, ()))
+    async def _shown_alone(self, client: Client, ids: Iterable[str]) -> list[Pod]:
+        """Those of these pods that their own routes show, though no list does."""
+        shown = []
+        for one in ids:
+            try:
+                pod = await client.get_pod(one)
+            except NotFoundError:
+                continue
+            if phase_of(pod) is not ClusterPhase.DELETED:
+                shown.append(pod.model_copy(update={"id": one}))
+        return shown
+
+    def _ids(self, cluster_id: str, more: Iterable[str] = ()) -> tuple[str, ...]:
+        """Ids of all members that are known."""
+        single = pod_of(cluster_id)
+        return tuple(dict.fromkeys([*self._members.get(cluster_id, ()), *([single] if single else []), *more]))
+
+    def _groups(self, pods: Sequence[Pod]) -> dict[str, list[Pod]]:
+        return groups_of(pods, self._homes)
+
+    def _cluster(self, cluster_id: str, pods: Sequence[Pod], named: Sequence[str] = ()) -> Cluster:
+        expected = tuple(dict.fromkeys([*self._members.get(cluster_id, ()), *named]))
+        return cluster_of(cluster_id, pods, self.account.name, expected)

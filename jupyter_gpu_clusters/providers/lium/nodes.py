@@ -39,8 +39,10 @@ async def _several(spec: LiumSpec, count: int, client: Client, findings: Finding
         return list(spec.executor_uuids or ()), []
     if spec.executor_uuids is not None:
         chosen = _given_nodes(spec, fabrics, findings)
+    elif (fitting := _fabrics(spec, fabrics, findings)) is not None:
+        chosen = _cheapest_on_one(spec, count, fitting, findings)
     else:
-        chosen = _cheapest_on_one(spec, count, _fabrics(spec, fabrics, findings), findings)
+        chosen = []
     ids = list(spec.executor_uuids or (node.id or "" for node in chosen))
     if any(not fabric.fabric_measured and node.id in ids for fabric in fabrics for node in fabric.nodes):
         findings.warnings.append("Lium has not measured the wire between these nodes.")
@@ -57,10 +59,26 @@ def _given_nodes(spec: LiumSpec, fabrics: Sequence[Fabric], findings: Findings) 
         findings.wrong("executor_uuids", f"{', '.join(strange)}: not free on any fabric now.")
     if len(set(homes.values())) > 1:
         findings.wrong("executor_uuids", "the nodes are on different fabrics; all must be on one.")
-    return [known[one] for one in wanted if one in known]
+    elif spec.fabric is not None and any(not (home or "").startswith(spec.fabric) for home in homes.values()):
+        findings.wrong("fabric", f"{spec.fabric!r} is not that of the nodes in executor_uuids; leave one out.")
+    chosen = [known[one] for one in wanted if one in known]
+    _check_gpu(spec, chosen, findings)
+    return chosen
 
 
-def _fabrics(spec: LiumSpec, fabrics: Sequence[Fabric], findings: Findings) -> list[Fabric]:
+def _check_gpu(spec: LiumSpec, nodes: Sequence[Executor], findings: Findings) -> None:
+    """Whether nodes that are given by id are of the kind that is asked for."""
+    others = sorted({one.machine_name or "?" for one in nodes if not _is_named(one, spec.gpu)})
+    if others:
+        findings.wrong("gpu", f"is {spec.gpu!r}, and executor_uuids names nodes with {', '.join(others)}.")
+
+
+def _is_named(executor: Executor, gpu: str | None) -> bool:
+    return (gpu or "").lower() in (executor.machine_name or "").lower()
+
+
+def _fabrics(spec: LiumSpec, fabrics: Sequence[Fabric], findings: Findings) -> list[Fabric] | None:
+    """Those that the user's word leaves; none at all where it means nothing, which is noted."""
     fitting = [one for one in fabrics if one.fabric_id is not None]
     if spec.fabric is not None:
         exact = [one for one in fitting if one.fabric_id == spec.fabric]
@@ -69,19 +87,18 @@ def _fabrics(spec: LiumSpec, fabrics: Sequence[Fabric], findings: Findings) -> l
         if not exact and len(begun) != 1:
             text = "is the beginning of several" if begun else "is none that has free nodes"
             findings.wrong("fabric", f"{spec.fabric!r} {text}.{named(one.fabric_id for one in begun or fabrics)}")
-            return []
+            return None
     return fitting
 
 
 def _cheapest_on_one(spec: LiumSpec, count: int, fabrics: Sequence[Fabric], findings: Findings) -> list[Executor]:
     """The cheapest `count` nodes that share a fabric: all or none."""
-    wanted = (spec.gpu or "").lower()
     sets = []
     for fabric in fabrics:
-        nodes = cheapest_first(node for node in wholly_free(fabric) if wanted in (node.machine_name or "").lower())
+        nodes = cheapest_first(node for node in wholly_free(fabric) if _is_named(node, spec.gpu))
         if len(nodes) >= count:
             sets.append(nodes[:count])
-    if not sets and fabrics:
+    if not sets:
         free = [f"{len(one.nodes)} x {one.nodes[0].machine_name if one.nodes else '?'}" for one in fabrics]
         findings.wrong(
             "nodes", f"no fabric has {count} free nodes{f' with {spec.gpu}' if spec.gpu else ''}.{named(free)}"
@@ -106,12 +123,12 @@ async def _one_node(spec: LiumSpec, client: Client, findings: Findings) -> tuple
         for one in found:
             if fault := _why_not(one, spec.gpu_count):
                 findings.wrong("gpu_count", fault)
+        _check_gpu(spec, found, findings)
         return list(spec.executor_uuids), found
     if executors is None:
         findings.wrong("nodes", "cannot be chosen, since nodes cannot be looked up now; write executor_uuids.")
         return [], []
-    wanted = (spec.gpu or "").lower()
-    named_so = [one for one in executors if wanted in (one.machine_name or "").lower() and one.active is not False]
+    named_so = [one for one in executors if _is_named(one, spec.gpu) and one.active is not False]
     chosen = cheapest_first((one for one in named_so if _why_not(one, spec.gpu_count) is None), spec.gpu_count)[:1]
     if not chosen:
         names = sorted({one.machine_name or "" for one in executors})

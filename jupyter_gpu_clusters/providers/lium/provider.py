@@ -39,6 +39,7 @@ from .acting import Acting
 from .choices import LOOK_UPS, Choices, key_choice
 from .client import Client
 from .convert import CURRENCY, cluster_id_of, groups_of, pod_of, spend_of
+from .finding import find
 from .removing import Removing
 from .resolve import Rent, resolve, shown
 from .spec import LiumSpec
@@ -116,8 +117,12 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
         rent, customer_ref = plan.request
         assert isinstance(rent, Rent)
         connection = await self._access.connect()
-        ids = await renting.send(connection, rent, order, customer_ref)
-        listed = await renting.members(connection.client, rent, ids)
+        try:
+            ids = await renting.send(connection, rent, order, customer_ref)
+        except GpuClustersError as exc:
+            exc.ids = tuple(one for one in exc.ids if one not in order.baseline)
+            raise
+        listed = await renting.members(connection.client, rent, ids, order.baseline)
         everybody = tuple(dict.fromkeys([*ids, *(pod.id for pod in listed if pod.id is not None)]))
         unended: list[str] = []
         if hours := rent.fields.get("termination_hours"):
@@ -128,38 +133,26 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
                 provider=self.name,
                 ids=ids,
             )
-        cluster_id = cluster_id_of(listed[0])
-        self._members[cluster_id] = everybody
-        return _made(self._cluster(cluster_id, listed), plan, order, unended)
+        cluster = self._cluster(cluster_id_of(listed[0]), listed, everybody)
+        return _made(cluster, plan, order, unended)
 
     async def find_created(self, order: Order) -> Search:
-        """By the pods that an answer named; else by mark and the very set of hosts among what is new since."""
-        client = (await self._access.connect()).client
-        pods = await client.list_pods()
-        wanted = set(order.shown.get("executor_uuids") or ())
-        ours = [pod for pod in pods if pod.id in order.remote_ids]
-        settled = [pod for pod in ours if pod.cluster_id is not None or len(wanted) == 1]
-        if settled:
-            return Search(found=(self._adopted(order, cluster_id_of(settled[0]), pods, order.remote_ids),))
-        if ours:
-            return Search(reason="Its nodes are listed, but not yet as one cluster; they are billed.")
-        if order.mark not in order.remote_name:
-            return Search(reason="It was ordered under an exact name; without a mark nothing is adopted.")
-        new = [pod for pod in pods if order.mark in (pod.pod_name or "").lower() and pod.id not in order.baseline]
-        groups = {one: found for one, found in groups_of(new).items() if one not in order.baseline}
-        whole = [one for one, found in groups.items() if {pod.host_id for pod in found} == wanted]
-        if len(whole) == 1 and len(groups) == 1:
-            return Search(found=(self._adopted(order, whole[0], pods),))
-        if groups:
-            seen = ", ".join(f"{one} ({len(found)} of {len(wanted)} nodes)" for one, found in groups.items())
-            return Search(reason=f"Something of its name shows, but not all of it: {seen}. It may be billed.")
-        return Search(reason=None if pods.is_whole else "The list of pods could not be read as a whole.")
+        """By what an answer named; else by mark and the very set of hosts among what is new since."""
+        pods = await (await self._access.connect()).client.list_pods()
+        groups = self._groups(pods)
+        seen = find(order, groups, self._members)
+        if seen.cluster_id is not None:
+            return Search(found=(self._adopted(order, seen.cluster_id, groups[seen.cluster_id], seen.members),))
+        candidates = [
+            self._cluster(one, groups[one]).model_copy(update={"reason": why}) for one, why in seen.candidates.items()
+        ]
+        reason = seen.reason or (None if pods.is_whole else "The list of pods could not be read as a whole.")
+        return Search(candidates=tuple(candidates), reason=reason)
 
-    def _adopted(self, order: Order, cluster_id: str, pods: Sequence[Pod], named: Sequence[str] = ()) -> Cluster:
-        members = groups_of(pods)[cluster_id]
-        self._members[cluster_id] = tuple(dict.fromkeys([*named, *(pod.id or "" for pod in members)]))
-        changes = {"name": order.name, "order_id": order.order_id, "created_here": True}
-        return self._cluster(cluster_id, members).model_copy(update=changes)
+    def _adopted(self, order: Order, cluster_id: str, pods: Sequence[Pod], named: Sequence[str]) -> Cluster:
+        members = [*named, *(pod.id for pod in pods if pod.id is not None)]
+        ours = {"name": order.name, "order_id": order.order_id, "created_here": True}
+        return self._cluster(cluster_id, pods, members).model_copy(update=ours)
 
     # Choices, keys, tables
 

@@ -2,20 +2,15 @@
 
 Source: contract, section 3, "Idempotency" and "Required client procedure".
 
-What a second answer means:
-
-| second answer | meaning |
-|---|---|
-| accepted, or refused in band or with 400, 404, 422 | the first call's, or this one's if the first never came |
-| a code about the key | the key was seen before: the first call may have rented |
-| 401, 402, 403, 429 | checked before the key is looked at: says nothing of the first call |
-| 409 | the first call is still running, or may have rented |
+What refusals mean, of the first request and of the second, stands in `errors.REFUSALS`. Where a second answer settles
+nothing, the order stays as open as the first answer left it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -24,7 +19,7 @@ from ...core.http import Answer, Body, LostAnswerError
 from ...core.models import Order, utc_now
 from .access import Connection
 from .client import Client
-from .errors import ids_in
+from .errors import ids_in, settles_both, things_in
 from .resolve import Rent
 from .wire import Pod
 
@@ -34,7 +29,7 @@ _RESEND_WITHIN_S = 60.0
 _LOOKS = 3
 _LOOK_EVERY_S = 3.0
 _START_TAKES = timedelta(minutes=30)
-_SAYS_NOTHING = frozenset({401, 402, 403, 409, 429})
+_wall = time.time
 
 
 def headers_of(order: Order, customer_ref: str | None) -> Mapping[str, str]:
@@ -55,7 +50,7 @@ def body_of(rent: Rent, order: Order) -> Body:
 
 
 async def send(connection: Connection, rent: Rent, order: Order, customer_ref: str | None) -> tuple[str, ...]:
-    """Rent; the ids of the pods, one for each node, as the answer names them.
+    """Rent; the ids of the pods, one for each node, as the answer names them and as far as they are new.
 
     Raises
     ------
@@ -63,24 +58,41 @@ async def send(connection: Connection, rent: Rent, order: Order, customer_ref: s
     LostAnswerError : it may have been rented.
     """
     body, headers = body_of(rent, order), headers_of(order, customer_ref)
-    now = asyncio.get_running_loop().time
-    began = now()
     is_safe = FEATURE in (await _features(connection.client))
+    clock = _Clock()
     try:
         answer = await _post(connection.client, rent, body, headers)
     except OutcomeUnknownError as lost:
-        if not is_safe or now() - began > _RESEND_WITHIN_S - _RESEND_AFTER_S:
+        if not is_safe or clock.elapsed_s() > _RESEND_WITHIN_S:
+            raise
+        await asyncio.sleep(_RESEND_AFTER_S)
+        if clock.elapsed_s() > _RESEND_WITHIN_S:
             raise
         answer = await _again(connection.client, rent, body, headers, lost)
-    ids = ids_in(answer)
+    ids = tuple(one for one in ids_in(answer) if one not in order.baseline)
     if not ids:
         raise LostAnswerError(
-            f"Lium accepted the rent (HTTP {answer.status}) but its answer names no pod.",
+            f"Lium accepted the rent (HTTP {answer.status}) but its answer names no new pod.",
             provider="lium",
             status=answer.status,
             request_id=answer.request_id,
+            ids=things_in(answer),
         )
     return ids
+
+
+class _Clock:
+    """Seconds since it was made, while the machine slept too: by the running and by the wall clock, the longer counts.
+
+    A key that has expired would make the second request a new rent; so a wall clock that was set ends the wait as well.
+    """
+
+    def __init__(self) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._began = (self._now(), _wall())
+
+    def elapsed_s(self) -> float:
+        return max(self._now() - self._began[0], abs(_wall() - self._began[1]))
 
 
 async def _features(client: Client) -> tuple[str, ...]:
@@ -100,20 +112,23 @@ async def _post(client: Client, rent: Rent, body: Body, headers: Mapping[str, st
 async def _again(
     client: Client, rent: Rent, body: Body, headers: Mapping[str, str], lost: OutcomeUnknownError
 ) -> Answer:
-    await asyncio.sleep(_RESEND_AFTER_S)
     try:
         return await _post(client, rent, body, headers)
     except ProviderError as exc:
-        if exc.is_definite and exc.status not in _SAYS_NOTHING:
+        if exc.is_definite and settles_both(exc.status) and not lost.ids:
             raise
-        lost.ids = tuple(dict.fromkeys([*lost.ids, *exc.ids]))
-        raise lost from exc
+        raise _still_lost(lost, exc) from exc
     except GpuClustersError as exc:
-        lost.ids = tuple(dict.fromkeys([*lost.ids, *exc.ids]))
-        raise lost from exc
+        raise _still_lost(lost, exc) from exc
 
 
-async def members(client: Client, rent: Rent, ids: Sequence[str]) -> list[Pod]:
+def _still_lost(lost: OutcomeUnknownError, again: GpuClustersError) -> OutcomeUnknownError:
+    lost.ids = tuple(dict.fromkeys([*lost.ids, *again.ids]))
+    lost.message = f"{lost.message} Asked again with the same key: {again.message}"
+    return lost
+
+
+async def members(client: Client, rent: Rent, ids: Sequence[str], baseline: Collection[str]) -> list[Pod]:
     """The rented pods as listed, looked for a few times until all of them show; maybe fewer.
 
     An answer may name fewer pods than were rented: who shares a cluster with those belongs to it. Several nodes that
@@ -128,7 +143,7 @@ async def members(client: Client, rent: Rent, ids: Sequence[str]) -> list[Pod]:
         except GpuClustersError:
             continue
         ours = [pod for pod in pods if pod.id in ids]
-        homes = {pod.cluster_id for pod in ours if pod.cluster_id}
+        homes = {pod.cluster_id for pod in ours if pod.cluster_id} - set(baseline)
         found = ours if rent.is_single else [pod for pod in pods if pod.cluster_id in homes]
         if len(found) >= len(rent.executor_ids) and set(ids) <= {pod.id for pod in found}:
             break

@@ -180,13 +180,19 @@ async def _volume(spec: LiumSpec, count: int, client: Client, findings: Findings
     if spec.volume is None:
         return spec.volume_id
     volumes = await findings.unless_silent("volumes", client.list_volumes)
-    known = {one.name or "": one.id for one in volumes or ()}
-    if spec.volume not in known:
-        findings.wrong("volume", f"there is no {spec.volume!r}.{did_you_mean(spec.volume, known)}{named(known)}")
+    if volumes is None:
+        findings.wrong("volume", "cannot be looked up now; write volume_id instead, or try again.")
+        return spec.volume_id
+    found = [one.id for one in volumes if one.name == spec.volume]
+    if not found:
+        names = [one.name or "" for one in volumes]
+        findings.wrong("volume", f"there is no {spec.volume!r}.{did_you_mean(spec.volume, names)}{named(names)}")
         return None
-    if spec.volume_id is not None and known[spec.volume] != spec.volume_id:
+    if spec.volume_id is not None and spec.volume_id not in found:
         findings.wrong("volume", f"{spec.volume!r} is another than volume_id; leave one out.")
-    return known[spec.volume]
+    if spec.volume_id is None and len(found) > 1:
+        findings.wrong("volume", f"{spec.volume!r} is the name of {len(found)} volumes; write volume_id instead.")
+    return spec.volume_id or found[0]
 
 
 def shown(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from ...core.lenient import OBJECT, OBJECTS, Amount, Balance, Flag, Size, Text, Texts, Time, Whole, Wire
+from pydantic import BeforeValidator
+
+from ...core.lenient import OBJECT, OBJECTS, Amount, Balance, Flag, Size, Text, Texts, Time, Whole, Wire, text_in
+
+
+def _word_in(value: object) -> str | None:
+    """A status word; what came in a list is shown as such and means nothing."""
+    text = text_in(value)
+    return f"[{text}]" if isinstance(value, list) and text else text
+
+
+Word = Annotated[str | None, BeforeValidator(_word_in)]
 
 
 class Gpus(Wire):
@@ -78,7 +89,7 @@ class Pod(Wire):
     id: Text = None
     executor_id: Text = None
     pod_name: Text = None
-    status: Text = None
+    status: Word = None
     phase: Text = None
     ssh_connect_cmd: Text = None
     gpu_name: Text = None

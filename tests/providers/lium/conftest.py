@@ -1,27 +1,32 @@
-"""An account at a sandbox of Lium alone, and the service over it."""
+"""An account at a sandbox of Lium alone, the service over it, and nobody who waits as long as people must."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
+from jupyter_gpu_clusters.core import http, rows
+from jupyter_gpu_clusters.core.retry import Limits
 from jupyter_gpu_clusters.core.service import Service
-from jupyter_gpu_clusters.core.settings import Account
+from jupyter_gpu_clusters.providers.lium import removing, renting
 from jupyter_gpu_clusters.providers.lium.provider import LiumProvider
 from jupyter_gpu_clusters.sandbox.lium import Lium
 from tests.contracts.fixtures import CheckedSandbox, MakeSandbox, make_sandbox, switchboard
 
 __all__ = ["make_sandbox", "switchboard"]
 
-SPEC: dict[str, Any] = {
-    "sku": "H200-8-1600GB",
-    "nodes": 2,
-    "image": "ubuntu-slurm",
-    "ssh_keys": ["laptop"],
-    "security_group": "default",
-}
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pauses between looks and tries."""
+    monkeypatch.setattr(renting, "_RESEND_AFTER_S", 0.01)
+    monkeypatch.setattr(renting, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(removing, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(rows, "GONE_AFTER", timedelta())
+    monkeypatch.setattr(http, "Limits", partial(Limits, first_pause_s=0.01))
 
 
 @pytest.fixture
@@ -47,9 +52,3 @@ async def provider(service: Service) -> LiumProvider:
     provider = service._accounts.provider("lium")
     assert isinstance(provider, LiumProvider)
     return provider
-
-
-def account(**changes: Any) -> Account:
-    """An account with a secret from the environment, or with what is given."""
-    parts = {"api_key": "env:E2E_TIR_API_KEY", "auth_token": "env:E2E_TIR_ACCESS_TOKEN"}
-    return Account(**{"name": "lium", "provider": "lium", "secret_ref": parts, "options": {}, **changes})
