@@ -47,7 +47,7 @@ async def look(
     clusters, workloads = await _list_all(provider)
     record = partial(journal.record_look, identity, clusters, workloads, since=since, epoch=epoch)
     for cluster in await to_thread.run_sync(record):
-        await _see_to_vanished(journal, orders, identity, cluster)
+        await _see_to_vanished(provider, journal, orders, identity, cluster)
     await wishes.see_to_moved(journal, orders, identity, clusters, workloads)
     await wishes.see_to_late(journal, orders, identity, clusters, workloads)
     await wishes.see_to_stragglers(journal, orders, identity, clusters)
@@ -85,15 +85,28 @@ def _to_look_for(journal: Journal, provider: str, identity: str) -> list[Order]:
     return found
 
 
-async def _see_to_vanished(journal: Journal, orders: Orders, identity: str, cluster: Cluster) -> None:
-    if await orders.fulfil_deletes(identity, cluster.cluster_id):
+async def _see_to_vanished(
+    provider: Provider, journal: Journal, orders: Orders, identity: str, cluster: Cluster
+) -> None:
+    """Two complete listings lack it; what costs is gone only if its own route says so as well."""
+    if cluster.is_free:
+        await orders.fulfil_deletes(identity, cluster.cluster_id)
+        await forget(journal, orders, identity, cluster, "It is no longer there.")
+        return
+    answer = await _own_answer(provider, cluster)
+    if answer.item is not None:
+        await to_thread.run_sync(journal.put_cluster, identity, answer.item)
+    elif answer.answer == "absent" and await orders.fulfil_deletes(identity, cluster.cluster_id):
         await forget(journal, orders, identity, cluster, "Deleted.")
-    elif (
-        cluster.is_free
-        or not cluster.created_here
-        or await to_thread.run_sync(journal.mark_vanished, identity, cluster)
-    ):
-        await forget(journal, orders, identity, cluster, "It vanished without a delete from here.")
+    elif await to_thread.run_sync(journal.mark_vanished, identity, cluster) and answer.answer == "absent":
+        await forget(journal, orders, identity, cluster, "It vanished a day ago without a delete from here.")
+
+
+async def _own_answer(provider: Provider, cluster: Cluster) -> Lookup[Cluster]:
+    try:
+        return await provider.get_cluster(cluster.cluster_id)
+    except GpuClustersError as exc:
+        return Lookup[Cluster](answer="cannot_tell", reason=exc.message)
 
 
 async def _fulfil(provider: Provider, journal: Journal, orders: Orders, identity: str) -> None:

@@ -330,7 +330,7 @@ def _not_seen(search: Search) -> str:
     if not search.candidates:
         return told
     ids = ", ".join(one.cluster_id for one in search.candidates)
-    return f"{told} Without its mark, this may be it: {ids}."
+    return f"{told} This may be it: {ids}."
 
 
 def _describe(result: object) -> str:

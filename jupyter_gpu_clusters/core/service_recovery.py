@@ -12,10 +12,10 @@ from datetime import datetime
 from anyio import to_thread
 
 from .errors import ConflictError, GpuClustersError, NotFoundError, NotSupportedError
-from .look import failure_of, forget, look
+from .look import acquaint, failure_of, forget, look
 from .models import Cluster, Order, OrderState, State, Verb, utc_now
 from .orphans import orphans_of
-from .provider import Provider
+from .provider import NamesMembers, Provider
 from .reports import Kind, Orphans, Recovered
 from .service_base import ServiceBase
 from .spend import Spend, spend_of
@@ -182,6 +182,7 @@ class RecoveryVerbs(ServiceBase):
                 f"Order {order.order_id} cannot be given a cluster.",
                 hint="It is no create, or was sent under another key, project or location.",
             )
+        await acquaint(provider, self._journal)
         listing = await provider.list_clusters()
         cluster = next((one for one in listing.items if one.cluster_id == remote_id), None)
         if cluster is None:
@@ -191,6 +192,9 @@ class RecoveryVerbs(ServiceBase):
         if owner is not None or remote_id in order.baseline:
             why = f"order {owner.order_id} made it" if owner is not None else "it was there before the order"
             raise ConflictError(f"{remote_id} is not what order {order.order_id} made: {why}.", hint="Adopt another.")
+        if isinstance(provider, NamesMembers) and not cluster.member_ids:
+            members = tuple(node.node_id for node in cluster.nodes)
+            cluster = cluster.model_copy(update={"member_ids": members})
         await self._orders.adopt(order, cluster, f"Adopted by the user: {remote_id}.")
         return await to_thread.run_sync(self._journal.known_cluster, order.identity_key, cluster)
 
