@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -90,6 +90,15 @@ class SeenRecords:
     def order_of(self, identity_key: str, thing: Cluster | Workload) -> Order | None:
         """The order of this journal that made it."""
         return self.database.read(lambda c: rows.Owners(c, identity_key).order_of(thing))
+
+    def orders_of(self, identity_key: str, clusters: Sequence[Cluster]) -> list[tuple[Cluster, Order | None]]:
+        """Each cluster with the order of this journal that made it."""
+
+        def work(c: sqlite3.Connection) -> list[tuple[Cluster, Order | None]]:
+            owners = rows.Owners(c, identity_key)
+            return [(cluster, owners.order_of(cluster)) for cluster in clusters]
+
+        return self.database.read(work)
 
     def put_cluster(self, identity_key: str, cluster: Cluster, detail: str | None = None) -> None:
         """Record one cluster as just seen."""

@@ -48,10 +48,10 @@ async def see_to_moved(
 async def see_to_stragglers(journal: Journal, orders: Orders, identity: str, clusters: Listing[Cluster]) -> None:
     """What shows again, or only now, within a day after it was deleted is to be deleted again."""
     deleted = {order.target_id: order for order in await to_thread.run_sync(journal.fulfilled_deletes, identity)}
-    for cluster in clusters.items if deleted else ():
-        if cluster.is_free or cluster.phase in _GOING:
-            continue
-        made_by = await to_thread.run_sync(journal.order_of, identity, cluster)
+    if not deleted:
+        return
+    alive = [one for one in clusters.items if not one.is_free and one.phase not in _GOING]
+    for cluster, made_by in await to_thread.run_sync(journal.orders_of, identity, alive):
         ids = (cluster.cluster_id, *(made_by.remote_ids if made_by is not None else ()))
         wish = next((deleted[one] for one in ids if one in deleted), None)
         if wish is not None and not _is_newer(made_by, wish):
