@@ -11,9 +11,8 @@ from anyio import to_thread
 from . import wishes
 from .errors import GpuClustersError, ProviderError
 from .journal import Journal
-from .models import Cluster, ClusterPhase, Failure, Listing, Lookup, Order, OrderState, Verb, Workload
+from .models import Cluster, ClusterPhase, Failure, Listing, Lookup, Order, Verb, Workload
 from .orders import Orders
-from .plans import plan_delete
 from .provider import CreatesClusters, NamesMembers, Provider, RunsWorkloads
 
 _log = logging.getLogger(__name__)
@@ -65,11 +64,7 @@ async def acquaint(provider: Provider, journal: Journal) -> None:
 
 async def _see_to_orders(provider: Provider, journal: Journal, orders: Orders, identity: str) -> None:
     for order in await to_thread.run_sync(partial(_to_look_for, journal, provider.name, identity)):
-        now = await orders.resolve(provider, order)
-        if now.on_sight and now.state is OrderState.DONE and now.remote_ids:
-            cluster = await to_thread.run_sync(journal.cluster, identity, now.remote_ids[0])
-            if cluster is not None:
-                await orders.place(plan_delete(cluster, identity))
+        await orders.resolve(provider, order)
 
 
 def _to_look_for(journal: Journal, provider: str, identity: str) -> list[Order]:

@@ -19,6 +19,7 @@ from .errors import GpuClustersError, JournalError, OutcomeUnknownError
 from .journal import Journal
 from .models import Cluster, Lookup, Order, OrderState, Plan, Verb, Workload, WorkloadPhase
 from .names import mark_of, marked_name
+from .plans import plan_delete
 from .processes import is_dead, this_process
 from .provider import ActsOnClusters, CreatesClusters, Provider, RunsWorkloads, ScalesClusters, Search
 
@@ -162,8 +163,10 @@ class Orders:
     async def _record(self, order: Order, result: object) -> None:
         match result:
             case Cluster():
-                await self._finish(order, OrderState.DONE, (result.cluster_id,), None, result.member_ids)
+                done = await self._finish(order, OrderState.DONE, (result.cluster_id,), None, result.member_ids)
                 await to_thread.run_sync(self._journal.put_cluster, order.identity_key, result)
+                if done.on_sight:
+                    await self.place(plan_delete(result, order.identity_key))
                 if order.verb is not Verb.CREATE:
                     await self.free(order)
                 elif order.max_hours is not None:

@@ -26,8 +26,6 @@ async def see_to_late(
         if order is not None:
             late = order.model_copy(update={"is_late": True})
             await orders.adopt(late, thing, f"It appeared after the order had been closed ({order.note}).")
-            if order.on_sight and isinstance(thing, Cluster):
-                await orders.place(plan_delete(thing, identity))
 
 
 async def see_to_moved(

@@ -323,3 +323,13 @@ async def test_a_changed_key_makes_nothing_cost_twice(world: World) -> None:
     await moved.refresh()
     (row,) = (await moved.costs()).clusters
     assert (row.running, row.per_hour_high) == (1, Decimal(10))
+
+
+async def test_running_the_cell_again_does_not_take_back_a_wish_to_delete_on_sight(world: World) -> None:
+    service, order_id = await lost(world, is_hidden=True)
+    await service.delete_on_sight(order_id)
+    world.books.hidden.clear()
+    with pytest.raises(ConflictError, match="is being deleted"):
+        await create(service)
+    await service.recover()
+    assert world.books.deletes == 1
