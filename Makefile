@@ -14,11 +14,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null)
 
+# Building the front end runs `npm install`, which would write the lock file anew.
+export npm_config_save := false
+
 # Most tests wait more than they work, those in a browser do not.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell expr $(CORES) \* 2)
 
-.PHONY: help demo lab test check fix clean
+.PHONY: help demo lab test test-front test-python check check-front check-python fix clean
 
 help:
 	@echo 'make demo    run notebooks/01_quickstart.ipynb without a browser and print what happens'
@@ -34,15 +37,23 @@ demo: $(VENV)/.lab
 lab: $(VENV)/.lab
 	@$(PY) -m jupyterlab --ServerApp.root_dir=notebooks $(AS_ROOT)
 
-test: $(VENV)/.test node_modules/.installed system
+test: test-front test-python
+
+test-front: node_modules/.installed
 	npm test
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile
+
+test-python: $(VENV)/.test system
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 	$(PY) -m pytest -n $(CORES) --dist loadfile tests/ui
 
-check: $(VENV)/.test node_modules/.installed
+check: check-python check-front
+
+check-python: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+check-front: node_modules/.installed
 	npm run --silent check
 
 fix: $(VENV)/.test node_modules/.installed
@@ -71,9 +82,11 @@ $(VENV)/.lab: $(VENV)/.created pyproject.toml package.json package-lock.json $(F
 	$(PIP) --editable '.[lab]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.lab
+# With the packages of the front end in place its build does not fetch them a second time.
+$(VENV)/.test: $(VENV)/.created node_modules/.installed pyproject.toml package.json package-lock.json $(FRONT)
+	@echo 'Installing this project and what its tests need into $(VENV) (a few minutes the first time) ...'
 	$(PIP) --editable '.[test]'
-	@touch $@
+	@touch $(VENV)/.lab $@
 
 # Node from the system where there is a recent one, else from the Python package index.
 $(VENV)/.node: $(VENV)/.created

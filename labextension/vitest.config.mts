@@ -25,6 +25,9 @@ export default defineConfig({
     // The build machine may be busy: the first import of Lab's packages alone takes many seconds.
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2
+    maxWorkers: 2,
+    // One jsdom and one copy of Lab's packages for all files of a worker: to load them takes longer than the tests.
+    pool: 'threads',
+    isolate: false
   }
 });

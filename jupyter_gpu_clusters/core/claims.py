@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,6 +23,7 @@ from .paths import make_private, sync_folder, write_durably, write_once
 
 _KEPT_RELEASED = 2000
 _LOCKED_WITHIN_S = 10.0
+_SCRATCH_FOR_S = 3600.0
 
 
 def claim_key(order: Order) -> str:
@@ -54,19 +56,33 @@ class Claims:
             except FileExistsError:
                 holder = self._read(path)
                 return holder if holder is not None else self.claim(order)
-            sync_folder(path.parent)
+            self._make_certain(path)
         except OSError as exc:
             raise JournalError(
-                f"The intent cannot be written to {path.parent} ({exc.strerror}), so nothing was sent.",
+                f"The intent cannot be written to {path.parent} ({exc.strerror or exc}), so nothing was sent.",
                 hint="Make room there or make it writable, then run it again.",
             ) from exc
         return order
 
-    def update(self, order: Order) -> None:
-        """Record what became of a claimed order (durable before return); a released one stays released."""
+    def _make_certain(self, path: Path) -> None:
+        """Make a new claim durable, or take it back: nothing is sent for it."""
+        try:
+            sync_folder(path.parent)
+        except OSError:
+            path.unlink()
+            raise
+
+    def update(self, order: Order) -> Order:
+        """Record what became of a claimed order (durable before return), on top of what others recorded meanwhile.
+
+        A released one stays released.
+        """
         with self._locked():
-            if self._holds(order):
+            known = self._read(self._path(order))
+            if known is not None and known.order_id == order.order_id:
+                order = order.following(known)
                 write_durably(self._path(order), _to_bytes(order))
+        return order
 
     def release(self, order: Order) -> None:
         """Give the name back; the file is kept among the released ones as a record. Calm when it is free already."""
@@ -74,7 +90,8 @@ class Claims:
             if not self._holds(order):
                 return
             path = self._path(order)
-            write_durably(path, _to_bytes(order))
+            with suppress(OSError):  # a full disk: the name is given back all the same, the record is older
+                write_durably(path, _to_bytes(order))
             os.replace(path, self._released / f"{order.order_id}.json")
             sync_folder(path.parent)
             self._forget_old()
@@ -100,10 +117,19 @@ class Claims:
 
     def all(self) -> Iterator[Order]:
         """Every claim that is held now."""
-        for path in sorted(self._live.glob("*.json")):
+        for path in self._files():
             order = self._read(path)
             if order is not None:
                 yield order
+
+    def _files(self) -> list[Path]:
+        try:
+            names = sorted(os.listdir(self._live))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as exc:
+            raise self._unreadable(self._live, exc) from exc
+        return [self._live / name for name in names if name.endswith(".json")]
 
     def _path(self, order: Order) -> Path:
         return self._live / f"{claim_key(order)}.json"
@@ -113,16 +139,27 @@ class Claims:
             return Order.model_validate_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as exc:
+            raise self._unreadable(path, exc) from exc
         except ValidationError as exc:
             raise JournalError(
                 f"The intent file {path} cannot be understood; what it ordered may exist.",
                 hint="Look at the provider's own list, then move the file away.",
             ) from exc
 
+    def _unreadable(self, path: Path, exc: OSError) -> JournalError:
+        return JournalError(
+            f"The intents in {path} cannot be read ({exc.strerror}); what they ordered may exist.",
+            hint="Make it readable, then run it again.",
+        )
+
     def _forget_old(self) -> None:
         files = sorted(self._released.glob("*.json"), key=lambda file: file.stat().st_mtime)
         for file in files[:-_KEPT_RELEASED]:
             file.unlink(missing_ok=True)
+        for scratch in self._live.glob(".*.json.*"):
+            if time.time() - scratch.stat().st_mtime > _SCRATCH_FOR_S:
+                scratch.unlink(missing_ok=True)
 
 
 def _to_bytes(order: Order) -> bytes:

@@ -11,13 +11,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from .errors import JournalBusyError, JournalError, JournalVersionError
-from .locks import file_lock
+from .locks import file_lock, has_locks
 from .paths import make_private
 
 T = TypeVar("T")
@@ -70,6 +70,10 @@ _MIGRATIONS = (_FIRST, _SPEND_AND_ENDS)
 
 SCHEMA_VERSION = len(_MIGRATIONS)
 
+_JSON_COLUMNS = (("orders", "body"), ("clusters", "snapshot"), ("workloads", "snapshot"))
+
+_MISREAD = "the journal is damaged"
+_DAMAGED_TEXT = ("Could not decode", "malformed JSON", _MISREAD)
 _LOCAL_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay"})
 
 
@@ -141,18 +145,28 @@ class Database:
             return self._connection
         self.close()
         make_private(self.path.parent)
-        connection = _connect(self.path)
-        try:
-            _migrate(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
-        self._connection, self._file = connection, _file_id(self.path)
+        with _only_one(self.path):
+            connection = _connect(self.path)
+            try:
+                _migrate(connection, self.path)
+                _check(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._file = connection, _file_id(self.path)
         return connection
 
 
+@contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Keep others from making, changing to WAL, migrating or setting aside the file meanwhile."""
+    with file_lock(path.with_suffix(".lock"), within_s=BUSY_AFTER_S):
+        yield
+
+
 def _connect(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with suppress(FileExistsError):  # opening and closing a file that is there would drop SQLite's locks on it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_AFTER_S, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     try:
@@ -179,13 +193,30 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("COMMIT")
 
 
+def _check(connection: sqlite3.Connection) -> None:
+    """Fail like SQLite where damage would be misread without an error: an order missing in an index, text cut short."""
+    is_whole = connection.execute("PRAGMA integrity_check('orders')").fetchone()[0] == "ok"
+    if not is_whole or _has_damaged_text(connection):
+        raise sqlite3.DatabaseError(_MISREAD)
+
+
+def _has_damaged_text(connection: sqlite3.Connection) -> bool:
+    """Whether some text that should be JSON is none; reading it fails where it is not even text."""
+    return any(
+        not row[1]
+        for table, column in _JSON_COLUMNS
+        for row in connection.execute(f"SELECT {column}, json_valid({column}) FROM {table}")
+    )
+
+
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise JournalVersionError(
             f"The journal {path} was written by a newer release (its format is {version}, this one knows "
-            f"{SCHEMA_VERSION}); it was left untouched and nothing was sent.",
-            hint="Upgrade here (pip install --upgrade jupyter-gpu-clusters) and restart kernel and server.",
+            f"{SCHEMA_VERSION}); it was left untouched.",
+            hint="Upgrade here (pip install --upgrade jupyter-gpu-clusters) and restart kernel and server; nothing was "
+            "sent.",
         )
     return version
 
@@ -199,25 +230,33 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 
 def _is_corrupt(exc: sqlite3.DatabaseError) -> bool:
-    return exc.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """Whether the file may be damaged; text that is none has no code of SQLite's, or only its general one."""
+    code = _code(exc)
+    damaged_text = code in (0, sqlite3.SQLITE_ERROR) and any(words in str(exc) for words in _DAMAGED_TEXT)
+    return damaged_text or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(exc: sqlite3.Error) -> int:
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF
 
 
 def _set_aside(path: Path) -> None:
     """Rename a corrupt file with its side files; whoever comes second finds the new file in place."""
-    with file_lock(path.with_suffix(".lock"), within_s=BUSY_AFTER_S):
-        if _opens(path):
+    with _only_one(path):
+        if _is_sound(path):
             return
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         for suffix in ("", "-wal", "-shm", "-journal"):
             side = path.with_name(path.name + suffix)
             if side.exists():
                 side.rename(path.with_name(f"{path.stem}.corrupt-{stamp}{path.suffix}{suffix}"))
 
 
-def _opens(path: Path) -> bool:
+def _is_sound(path: Path) -> bool:
     connection = sqlite3.connect(path, timeout=BUSY_AFTER_S)
     try:
-        return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        return answer == "ok" and not _has_damaged_text(connection)
     except sqlite3.DatabaseError as exc:
         if not _is_corrupt(exc):
             raise
@@ -228,27 +267,41 @@ def _opens(path: Path) -> bool:
 
 @contextmanager
 def _plain_errors(path: Path) -> Iterator[None]:
-    """SQLite's and the system's words as sentences of ours."""
+    """SQLite's and the system's words as sentences of ours. What was sent, the caller knows."""
     try:
         yield
     except TimeoutError as exc:
-        raise JournalBusyError(f"Another process is repairing the journal {path}.", hint="Run it again.") from exc
-    except (sqlite3.OperationalError, sqlite3.DatabaseError) as exc:
-        code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise JournalBusyError(
-                f"Another process holds the journal {path} for more than {BUSY_AFTER_S:.0f} s; nothing was changed.",
-                hint="Run it again; if it stays so, stop the process that holds the file.",
-            ) from exc
-        raise JournalError(
-            f"The journal {path} cannot be used ({exc}); nothing that costs was sent.",
-            hint="Make room on that disk or make the folder writable, then run it again.",
+        raise JournalBusyError(
+            f"Another process has been opening or repairing the journal {path} for more than {BUSY_AFTER_S:.0f} s.",
+            hint="Run it again.",
         ) from exc
+    except sqlite3.DatabaseError as exc:
+        if _code(exc) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
+            raise _busy(path) from exc
+        raise _unusable(path, str(exc)) from exc
     except OSError as exc:
-        raise JournalError(
-            f"The journal {path} cannot be used ({exc.strerror}); nothing that costs was sent.",
-            hint="Make room on that disk or make the folder writable, then run it again.",
-        ) from exc
+        raise _unusable(path, exc.strerror or str(exc)) from exc
+
+
+def _busy(path: Path) -> JournalError:
+    """SQLite calls a file system without locks busy, too."""
+    if not has_locks(path.with_suffix(".lock")):
+        return JournalError(
+            f"The journal {path} cannot be shared safely: its file system keeps no locks.",
+            hint="Set JUPYTER_DATA_DIR to a folder on a disk with locks and start anew; nothing that costs was sent.",
+        )
+    return JournalBusyError(
+        f"Another process holds the journal {path} for more than {BUSY_AFTER_S:.0f} s; nothing was changed in it.",
+        hint="Run it again; if it stays so, stop the process that holds the file.",
+    )
+
+
+def _unusable(path: Path, reason: str) -> JournalError:
+    way_out = "Move that folder away" if path.is_dir() else "Make room on that disk or make the folder writable"
+    return JournalError(
+        f"The journal {path} cannot be used ({reason}).",
+        hint=f"{way_out}, then run it again; nothing that costs was sent.",
+    )
 
 
 def _is_on_local_disk(path: Path) -> bool:

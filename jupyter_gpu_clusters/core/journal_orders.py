@@ -20,13 +20,19 @@ class OrderRecords:
         """Mirror an order into the database."""
         self.database.write(lambda c: rows.put_order(c, order))
 
-    def finish_order(self, order: Order) -> None:
-        """Record what became of an order: file first, then the row; a name that is free again is released."""
+    def finish_order(self, order: Order) -> Order:
+        """Record what became of an order: file first, then the row; a name that is free again is released.
+
+        Returns
+        -------
+        The order as it is recorded now, with what other processes have recorded meanwhile.
+        """
         if order.state in (OrderState.REFUSED, OrderState.CLOSED):
             self.claims.release(order)
         else:
-            self.claims.update(order)
+            order = self.claims.update(order)
         self.put_order(order)
+        return order
 
     def release(self, order: Order) -> None:
         """The order's work is over for good (gone, ended): its name is free again."""

@@ -45,3 +45,18 @@ def _taken(handle: int) -> bool:
         if exc.errno not in _UNSUPPORTED:
             raise
     return True
+
+
+def has_locks(path: Path) -> bool:
+    """Whether the locks that SQLite uses (``fcntl``) exist where `path` lies; it is created if need be.
+
+    Never for a file that SQLite has open: closing it would drop SQLite's own locks.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as exc:
+        return exc.errno not in _UNSUPPORTED
+    finally:
+        os.close(handle)
+    return True

@@ -379,6 +379,14 @@ class Order(Frozen):
     is_late: bool = False
     note: str | None = None
 
+    def following(self, known: Order) -> Order:
+        """This record as the one after `known`, which another process may have written meanwhile.
+
+        What is settled never becomes open again, and a wish to delete is never lost.
+        """
+        newer = known if self.state.is_open and not known.state.is_open else self
+        return newer.model_copy(update={"on_sight": self.on_sight or known.on_sight})
+
 
 class Transition(Frozen):
     """One change of phase, for the timeline. ``seq`` only ever grows."""

@@ -205,17 +205,13 @@ class Orders:
         note: str | None,
         members: tuple[str, ...] = (),
     ) -> Order:
-        latest = await to_thread.run_sync(self._journal.order, order.order_id) or order
         changes = {
             "state": state,
             "remote_ids": ids or order.remote_ids,
             "members": members or order.members,
-            "on_sight": latest.on_sight,
             "note": note,
         }
-        done = order.model_copy(update=changes)
-        await to_thread.run_sync(self._journal.finish_order, done)
-        return done
+        return await to_thread.run_sync(self._journal.finish_order, order.model_copy(update=changes))
 
     async def free(self, order: Order) -> None:
         """Its work is over: give the name back."""
@@ -244,8 +240,12 @@ class Orders:
     async def wish_gone(self, order: Order) -> Order:
         """Record that what an open order made is to be deleted as soon as it shows."""
         wished = order.model_copy(update={"on_sight": True})
-        await to_thread.run_sync(self._journal.finish_order, wished)
-        return wished
+        now = await to_thread.run_sync(self._journal.finish_order, wished)
+        for remote_id in now.remote_ids if now.state is OrderState.DONE else ():
+            made = await to_thread.run_sync(self._journal.cluster, now.identity_key, remote_id)
+            if made is not None:
+                await self.place(plan_delete(made, now.identity_key))
+        return now
 
     async def fulfil_deletes(self, identity: str, cluster_id: str) -> bool:
         """A cluster is proven gone: its open wishes to delete are fulfilled; whether there was one."""

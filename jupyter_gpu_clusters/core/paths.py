@@ -9,7 +9,14 @@ from pathlib import Path
 
 from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir
 
+from .errors import JournalError
+from .locks import file_lock
+
 _FOLDER = "jupyter_gpu_clusters"
+_SALT_BYTES = 32
+_LOCKED_WITHIN_S = 10.0
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
+_CANNOT_LINK = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
 
 
 def data_dir() -> Path:
@@ -31,18 +38,39 @@ def make_private(folder: Path) -> Path:
 
 
 def salt_in(folder: Path) -> bytes:
-    """The 32 random bytes of digests in `folder`, made at first use; they survive the loss of the database."""
-    path = make_private(folder) / "salt"
-    with contextlib.suppress(FileExistsError):
-        write_once(path, os.urandom(32))
-    return path.read_bytes()
+    """The 32 random bytes of digests in `folder`, made at first use; they survive the loss of the database.
+
+    Raises
+    ------
+    JournalError : they can be neither made nor read, or are damaged.
+    """
+    path = folder / "salt"
+    try:
+        make_private(folder)
+        with contextlib.suppress(FileExistsError):
+            write_once(path, os.urandom(_SALT_BYTES))
+        salt = path.read_bytes()
+    except OSError as exc:
+        raise JournalError(
+            f"The file {path} can be neither made nor read ({exc.strerror or exc}); nothing was sent.",
+            hint="Make room there or make it writable, then run it again.",
+        ) from exc
+    if len(salt) != _SALT_BYTES:
+        raise JournalError(
+            f"The file {path} is damaged; nothing was sent.",
+            hint="Move it away: what is live then counts as made from another spec.",
+        )
+    return salt
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable (``fsync`` of the directory)."""
+    """Make the names in `folder` durable (``fsync`` of the directory), where its file system knows how."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as exc:
+        if exc.errno not in _CANNOT_SYNC:
+            raise
     finally:
         os.close(handle)
 
@@ -83,10 +111,13 @@ def write_once(path: Path, data: bytes) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Give `source` the name `target` unless that exists; where links are missing, an exclusive open does it."""
+    """Give `source` the name `target` unless that exists; where links are missing, under a lock."""
     try:
         os.link(source, target)
     except OSError as exc:
-        if exc.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
+        if exc.errno not in _CANNOT_LINK:
             raise
-        write_new(target, source.read_bytes())
+        with file_lock(target.with_name(".lock"), within_s=_LOCKED_WITHIN_S):
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from exc
+            os.replace(source, target)

@@ -82,7 +82,9 @@ def put_orders(c: sqlite3.Connection, orders: Iterable[Order]) -> None:
 
 
 def put_order(c: sqlite3.Connection, order: Order) -> None:
-    before = c.execute("SELECT state FROM orders WHERE order_id = ?", (order.order_id,)).fetchone()
+    before = c.execute("SELECT state, body FROM orders WHERE order_id = ?", (order.order_id,)).fetchone()
+    if before is not None:
+        order = order.following(read_order(before["body"]))
     c.execute(
         "INSERT INTO orders VALUES (?1, ?2, ?3, ?4) ON CONFLICT (order_id) DO UPDATE SET state = ?3, body = ?4",
         (order.order_id, order.identity_key, order.state, order.model_dump_json()),
