@@ -75,13 +75,18 @@ class Claims:
     def update(self, order: Order) -> Order:
         """Record what became of a claimed order (durable before return), on top of what others recorded meanwhile.
 
-        A released one stays released.
+        A released one stays released. One without any trace is claimed again: the folder was replaced by an older
+        copy meanwhile.
         """
+        path = self._path(order)
         with self._locked():
-            known = self._read(self._path(order))
+            known = self._read(path)
             if known is not None and known.order_id == order.order_id:
                 order = order.following(known)
-                write_durably(self._path(order), _to_bytes(order))
+                write_durably(path, _to_bytes(order))
+            elif known is None and not self._record(order).exists():
+                write_once(path, _to_bytes(order))
+                sync_folder(path.parent)
         return order
 
     def release(self, order: Order) -> None:
@@ -92,7 +97,7 @@ class Claims:
             path = self._path(order)
             with suppress(OSError):  # a full disk: the name is given back all the same, the record is older
                 write_durably(path, _to_bytes(order))
-            os.replace(path, self._released / f"{order.order_id}.json")
+            os.replace(path, self._record(order))
             sync_folder(path.parent)
             self._forget_old()
 
@@ -130,6 +135,9 @@ class Claims:
         except OSError as exc:
             raise self._unreadable(self._live, exc) from exc
         return [self._live / name for name in names if name.endswith(".json")]
+
+    def _record(self, order: Order) -> Path:
+        return self._released / f"{order.order_id}.json"
 
     def _path(self, order: Order) -> Path:
         return self._live / f"{claim_key(order)}.json"

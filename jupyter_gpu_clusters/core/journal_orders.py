@@ -67,6 +67,18 @@ class OrderRecords:
         )
         return [rows.read_order(row["body"]) for row in found]
 
+    def owed(self, identity_key: str) -> list[Order]:
+        """Creates that were answered and whose cluster is to end: on sight, or after some hours."""
+        found = self.database.read(
+            lambda c: c.execute(
+                "SELECT body FROM orders WHERE identity = ? AND state = 'done' AND "
+                "(json_extract(body, '$.on_sight') OR json_extract(body, '$.max_hours') IS NOT NULL) "
+                "AND json_extract(body, '$.verb') = 'create' ORDER BY rowid DESC LIMIT 1000",
+                (identity_key,),
+            ).fetchall()
+        )
+        return [rows.read_order(row["body"]) for row in found]
+
     def late_orders(self, identity_key: str) -> list[Order]:
         """Orders closed in the last 30 days whose marks may still appear."""
         return self._orders_since(

@@ -5,6 +5,8 @@ Nothing is sent from here. What is to go gets a wish to delete, and whoever hold
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from anyio import to_thread
 
 from .journal import Journal
@@ -61,6 +63,20 @@ def _is_newer(made_by: Order | None, wish: Order) -> bool:
 
 
 async def see_to_ends(journal: Journal, orders: Orders, identity: str) -> None:
-    """Clusters whose time is over are to be deleted."""
+    """Clusters that are to go on sight, or whose time is over, are to be deleted.
+
+    Whoever recorded what an order made may have died before it could note the wish or the time.
+    """
+    timers = await to_thread.run_sync(journal.timers)
+    for order in await to_thread.run_sync(journal.owed, identity):
+        for cluster_id in order.remote_ids:
+            cluster = await to_thread.run_sync(journal.cluster, identity, cluster_id)
+            if cluster is None or cluster.phase is ClusterPhase.DELETED:
+                continue
+            if order.on_sight:
+                await orders.place(plan_delete(cluster, identity))
+            elif order.max_hours is not None and (identity, cluster_id) not in timers:
+                ends_at = order.created_at + timedelta(hours=order.max_hours)
+                await to_thread.run_sync(journal.set_timer, identity, cluster_id, ends_at)
     for cluster in await to_thread.run_sync(journal.overdue, identity):
         await orders.place(plan_delete(cluster, identity))

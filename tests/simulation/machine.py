@@ -1,0 +1,151 @@
+"""The world as a state machine for hypothesis: every rule takes steps of the world, and all steps are written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from .cloud import DELETE_FAULTS, FATES, FAULTS, LIST_FAULTS, Fault
+from .world import KERNELS, NAMES, World
+
+STEPS = 30
+"""The most steps of a schedule."""
+
+kernels = st.sampled_from(tuple(KERNELS))
+names = st.sampled_from(NAMES)
+sizes = st.sampled_from((2, 3))
+fates = st.sampled_from(FATES)
+choices = st.integers(0, 3)
+gaps = st.sampled_from((0.5, 7.0, 60.0))
+hours = st.sampled_from((0.0, -1.0, -12.5, 12.5))
+"""By how much wall clocks are wrong; two of them differ by up to 25 hours."""
+
+moments = st.sampled_from((0.0, 0.15, 1.0, 10.0, 100.0))
+"""How long a step is given, in seconds: before, between and after the ways of a request, its time-out, everything."""
+
+
+def how(schedules: int, **changes: Any) -> settings:
+    """Settings for so many schedules; the same ones every time unless `changes` says otherwise."""
+    usual: dict[str, Any] = {
+        "max_examples": schedules,
+        "stateful_step_count": STEPS,
+        "deadline": None,
+        "database": None,
+        "derandomize": True,
+        "print_blob": False,
+        "suppress_health_check": list(HealthCheck),
+        "report_multiple_bugs": False,
+    }
+    return settings(**usual | changes)
+
+
+class Simulation(RuleBasedStateMachine):
+    """One schedule. Of a failing one the steps are left in `written_to`; `totals` counts over all schedules."""
+
+    written_to: ClassVar[Path | None] = None
+    totals: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.steps: list[str] = []
+        self.has_failed = False
+
+    def do(self, step: str, **what: Any) -> None:
+        """Take one step of the world and write it down."""
+        self.steps.append(f"world.{step}({', '.join(f'{key}={value!r}' for key, value in what.items())})")
+        self.totals[f"step {step}"] += 1
+        try:
+            getattr(self.world, step)(**what)
+        except BaseException:
+            self.has_failed = True
+            if self.written_to is not None:
+                self.written_to.parent.mkdir(parents=True, exist_ok=True)
+                self.written_to.write_text("\n".join(self.steps) + "\n")
+            raise
+
+    @initialize(a=hours, b=hours, c=hours)
+    def clocks(self, **what: Any) -> None:
+        self.do("set_clocks", **what)
+
+    @initialize(kernel=kernels, name=names, nodes=sizes, fate=fates, then=moments)
+    def create_first(self, **what: Any) -> None:
+        self.do("create", **what)
+
+    @rule(kernel=kernels, name=names, nodes=sizes, fate=fates, new=st.booleans(), then=moments)
+    def create(self, **what: Any) -> None:
+        self.do("create", **what)
+
+    @rule(kernel=kernels, then=moments)
+    def run_all_again(self, **what: Any) -> None:
+        self.do("run_all_again", **what)
+
+    @rule(step=st.sampled_from(("look", "recover", "watch")), kernel=kernels, then=moments)
+    def ask(self, step: str, **what: Any) -> None:
+        self.do(step, **what)
+
+    @rule(fault=st.sampled_from(LIST_FAULTS), kernel=kernels, gaps=st.lists(gaps, min_size=1, max_size=3))
+    def blink(self, fault: Fault, kernel: str, gaps: list[float]) -> None:
+        """Listings mislead while somebody looks, and are right again."""
+        self.do("fault", fault=fault)
+        for gap in gaps:
+            self.do("look", kernel=kernel, then=gap)
+        self.do("cease", fault=fault)
+
+    @precondition(lambda self: self.world.has_ours())
+    @rule(kernel=kernels, which=choices, fault=st.none() | st.sampled_from(DELETE_FAULTS), then=moments)
+    def delete(self, fault: Fault | None, **what: Any) -> None:
+        if fault is not None:
+            self.do("fault", fault=fault)
+        self.do("delete", **what)
+
+    @precondition(lambda self: self.world.has_open())
+    @rule(
+        step=st.sampled_from(("close_order", "delete_on_sight", "adopt")), kernel=kernels, which=choices, then=moments
+    )
+    def decide(self, step: str, **what: Any) -> None:
+        self.do(step, **what)
+
+    @rule(kernel=kernels, fuse=st.integers(0, 30), then=moments)
+    def kill(self, **what: Any) -> None:
+        self.do("kill", **what)
+
+    @rule(step=st.sampled_from(("suspend", "go_on", "interrupt")), kernel=kernels, then=moments)
+    def signal(self, step: str, **what: Any) -> None:
+        self.do(step, **what)
+
+    @rule(fault=st.sampled_from(FAULTS))
+    def fault(self, **what: Any) -> None:
+        self.do("fault", **what)
+
+    @precondition(lambda self: bool(self.world.cloud.billing()))
+    @rule(step=st.sampled_from(("hide", "foreign_delete")), which=choices)
+    def touch(self, step: str, **what: Any) -> None:
+        self.do(step, **what)
+
+    @precondition(lambda self: self.world.cloud.is_faulty)
+    @rule()
+    def heal(self) -> None:
+        self.do("heal")
+
+    @rule(name=names, form=st.sampled_from(("{name}", "{name}-1f0ak3j2hq", "other")))
+    def foreign_create(self, **what: Any) -> None:
+        self.do("foreign_create", **what)
+
+    @rule(seconds=st.sampled_from((1.0, 30.0, 300.0, 90_000.0)))
+    def advance(self, **what: Any) -> None:
+        self.do("advance", **what)
+
+    def teardown(self) -> None:
+        self.totals["schedules"] += 1
+        try:
+            if not self.has_failed:
+                self.do("settle")
+        finally:
+            self.totals.update(self.world.counts)
+            self.world.close()
