@@ -67,8 +67,8 @@ class Checks:
         if not self._is_told_gone(journal, rented.cluster_id):
             whose = "its own" if cluster.created_here else "not its own"
             self._world.violate(
-                f"{rented.cluster_id} of {rented.owner} bills, and {journal}, where it is {whose}, says {cluster.phase}, "
-                f"billing {cluster.billing} ({cluster.reason})"
+                f"{rented.cluster_id} of {rented.owner} bills, and {journal}, where it is {whose}, says "
+                f"{cluster.phase}, billing {cluster.billing} ({cluster.reason})"
             )
 
     def _is_told_gone(self, journal: str, cluster_id: str) -> bool:
@@ -127,9 +127,9 @@ class Checks:
         made = world.cloud.made_by(order.order_id)
         if order.state is OrderState.REFUSED and made:
             self._world.violate(f"order {order.order_id} is called refused and made {made[0].cluster_id}")
-        if order.state is OrderState.CLOSED and order.order_id not in world.closed_by_user:
-            if any(request.order_id == order.order_id for request in world.cloud.requests):
-                self._world.violate(f"order {order.order_id} was sent, and was closed without the user: {order.note}")
+        was_sent = any(request.order_id == order.order_id for request in world.cloud.requests)
+        if order.state is OrderState.CLOSED and order.order_id not in world.closed_by_user and was_sent:
+            self._world.violate(f"order {order.order_id} was sent, and was closed without the user: {order.note}")
 
     def request(self, request: Request) -> None:
         """A request to create reached the cloud."""

@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hypothesis import HealthCheck, settings
+import hypothesis
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from .cloud import DELETE_FAULTS, FATES, FAULTS, LIST_FAULTS, Fault
+from .script import Step, write
 from .world import KERNELS, NAMES, World
 
 STEPS = 30
@@ -29,19 +30,33 @@ moments = st.sampled_from((0.0, 0.15, 1.0, 10.0, 100.0))
 """How long a step is given, in seconds: before, between and after the ways of a request, its time-out, everything."""
 
 
-def how(schedules: int, **changes: Any) -> settings:
-    """Settings for so many schedules; the same ones every time unless `changes` says otherwise."""
-    usual: dict[str, Any] = {
-        "max_examples": schedules,
-        "stateful_step_count": STEPS,
-        "deadline": None,
-        "database": None,
-        "derandomize": True,
-        "print_blob": False,
-        "suppress_health_check": list(HealthCheck),
-        "report_multiple_bugs": False,
-    }
-    return settings(**usual | changes)
+def run(schedules: int, *, seed: int | None = None, written_to: Path | None = None) -> None:
+    """Run so many schedules; without a `seed` the same ones every time.
+
+    Parameters
+    ----------
+    written_to : where the steps of a failing schedule are put.
+
+    Raises
+    ------
+    Violation : the first that was found.
+    """
+    Simulation.written_to = written_to
+    factory = Simulation if seed is None else hypothesis.seed(seed)(type("Simulation", (Simulation,), {}))
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        factory,
+        settings=hypothesis.settings(
+            max_examples=schedules,
+            stateful_step_count=STEPS,
+            phases=[hypothesis.Phase.generate],
+            derandomize=seed is None,
+            deadline=None,
+            database=None,
+            print_blob=False,
+            report_multiple_bugs=False,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        ),
+    )
 
 
 class Simulation(RuleBasedStateMachine):
@@ -53,20 +68,19 @@ class Simulation(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
-        self.steps: list[str] = []
+        self.steps: list[Step] = []
         self.has_failed = False
 
     def do(self, step: str, **what: Any) -> None:
         """Take one step of the world and write it down."""
-        self.steps.append(f"world.{step}({', '.join(f'{key}={value!r}' for key, value in what.items())})")
+        self.steps.append(Step(step, what))
         self.totals[f"step {step}"] += 1
         try:
-            getattr(self.world, step)(**what)
+            self.steps[-1].take(self.world)
         except BaseException:
             self.has_failed = True
             if self.written_to is not None:
-                self.written_to.parent.mkdir(parents=True, exist_ok=True)
-                self.written_to.write_text("\n".join(self.steps) + "\n")
+                write(self.written_to, self.steps)
             raise
 
     @initialize(a=hours, b=hours, c=hours)

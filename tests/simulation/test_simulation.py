@@ -1,33 +1,24 @@
-"""Random schedules of kernels, hosts, machines and a colleague; of a failing one the steps are printed, shrunk."""
+"""Random schedules of users, kernels, hosts and a misleading cloud, against the same core that everybody runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import hypothesis
 import pytest
-from hypothesis.stateful import run_state_machine_as_test
 
-from .machine import Simulation, how
-from .replay import replay
+from . import machine, script
+from .world import Violation
 
 SCHEDULES = 300
-PARTS = 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_no_schedule_breaks_a_promise(part: int, tmp_path: Path) -> None:
-    steps = tmp_path / "steps.py"
-    machine = hypothesis.seed(part)(type("Part", (Simulation,), {"written_to": steps}))
+def test_nothing_is_rented_twice_lost_or_called_gone(tmp_path: Path) -> None:
+    machine.Simulation.totals.clear()
+    path = tmp_path / "schedule.py"
     try:
-        run_state_machine_as_test(machine, settings=how(SCHEDULES // PARTS, derandomize=False))
-    except AssertionError:
-        pytest.fail(f"replays with python -m tests.simulation.replay FILE:\n{steps.read_text()}")
-
-
-def test_a_written_schedule_replays(tmp_path: Path) -> None:
-    steps = tmp_path / "steps.py"
-    steps.write_text("world.create(kernel='A1', name='demo', nodes=2, fate='made', then=100.0)\nworld.settle()\n")
-    assert replay(steps) is None
-    steps.write_text("world.create(kernel='A1', name='demo', nodes=2, fate='made', then='late')\n")
-    assert isinstance(replay(steps), TypeError)
+        machine.run(SCHEDULES, written_to=path)
+    except Violation as exc:
+        short = script.shorten(script.read(path))
+        script.write(path, short)
+        pytest.fail(f"{exc}\n\nIt replays with: python -m tests.simulation.replay {path}\n\n{path.read_text()}")
+    assert machine.Simulation.totals["schedules"] >= SCHEDULES
