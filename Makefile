@@ -21,12 +21,13 @@ export npm_config_save := false
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell expr $(CORES) \* 2)
 
-.PHONY: help demo lab test test-front test-python check check-front check-python fix clean
+.PHONY: help demo lab test test-front test-python soak check check-front check-python fix clean
 
 help:
 	@echo 'make demo    run notebooks/01_quickstart.ipynb without a browser and print what happens'
 	@echo 'make lab     open JupyterLab on the notebooks'
 	@echo 'make test    run all tests: front end, Python, browser'
+	@echo 'make soak    attack the money safety at length: hours; PART=0/40 takes a part of the matrix, MINUTES=10 bounds the rest'
 	@echo 'make check   linters, formatters and type checkers, read only'
 	@echo 'make fix     let the linters and formatters repair what they can'
 	@echo 'make clean   remove everything that was built or installed here'
@@ -45,6 +46,14 @@ test-front: node_modules/.installed
 test-python: $(VENV)/.test system
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 	$(PY) -m pytest -n $(CORES) --dist loadfile tests/ui
+
+PART ?= 0/1
+MINUTES ?= 60
+
+soak: $(VENV)/.test
+	$(PY) -m tests.crash.matrix --part $(PART)
+	$(PY) -m tests.simulation.soak --minutes $(MINUTES)
+	$(PY) -m tests.torture.soak --minutes $(MINUTES)
 
 check: check-python check-front
 
