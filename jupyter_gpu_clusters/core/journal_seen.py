@@ -34,6 +34,11 @@ class SeenRecords:
         found = self._rows("clusters", "phase != 'deleted'", identity_keys)
         return [rows.read_cluster(row["snapshot"]) for row in found]
 
+    def deleted_clusters(self, identity_keys: Iterable[str]) -> list[Cluster]:
+        """Clusters of these identities that are proven gone, the latest first."""
+        found = self._rows("clusters", "phase = 'deleted'", identity_keys)
+        return [rows.read_cluster(row["snapshot"]) for row in reversed(found)]
+
     def clusters_elsewhere(self, identity_keys: Iterable[str]) -> list[Cluster]:
         """Clusters of all other identities that are not known to be gone."""
         keys = tuple(identity_keys)

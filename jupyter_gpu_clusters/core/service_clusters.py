@@ -21,8 +21,8 @@ from .errors import (
     SpecError,
 )
 from .look import acquaint, forget, send_delete
-from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan, utc_now
-from .names import base_name
+from .models import Cluster, ClusterPhase, Created, Deleted, Lookup, Order, Plan, State, utc_now
+from .names import base_name, match_clusters
 from .nearest import did_you_mean
 from .plans import plan_delete
 from .provider import Action, ActsOnClusters, CreatesClusters, Provider, ScalesClusters
@@ -231,6 +231,13 @@ class ClusterVerbs(ServiceBase):
         identity = await self._same_identity(provider, plan)
         await self._refuse_if_deleting(identity, plan.target_id or "", plan.name)
         return await self._placed_alone(provider, plan)
+
+    async def find_deleted(self, ref: str) -> Cluster | None:
+        """The cluster of that name or id that is proven gone, the latest one of several."""
+        providers, _ = self._accounts.usable()
+        identities = [(await provider.identity()).key for provider in providers.values()]
+        gone = await to_thread.run_sync(self._journal.deleted_clusters, identities)
+        return next(iter(match_clusters(State(clusters=tuple(gone)), ref)), None)
 
     async def delete(self, cluster: Cluster) -> Deleted:
         """End the cluster, what runs on it, and its cost. The wish is recorded first and never lapses."""

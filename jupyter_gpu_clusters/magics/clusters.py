@@ -94,7 +94,7 @@ def delete(call: Call[Delete]) -> Shown:
     try:
         cluster, state = looked_up(arguments.cluster)
     except NotFoundError as exc:
-        return _delete_on_sight(call, exc)
+        return _delete_unlisted(call, exc)
     if not arguments.yes:
         confirm(
             _delete_question(cluster, workloads_on(state, cluster)), hint="Pass --yes to delete without being asked."
@@ -113,13 +113,17 @@ def delete(call: Call[Delete]) -> Shown:
     )
 
 
-def _delete_on_sight(call: Call[Delete], unknown: NotFoundError) -> Shown:
-    """What an open create of that name made is to go as soon as it shows."""
+def _delete_unlisted(call: Call[Delete], unknown: NotFoundError) -> Shown:
+    """What an open create of that name made is to go as soon as it shows; what is proven gone needs nothing more."""
     service = bridge.service()
     try:
         order = bridge.call(service.open_order, call.arguments.cluster)
     except NotFoundError:
-        raise unknown from None
+        gone = bridge.call(service.find_deleted, call.arguments.cluster)
+        if gone is None:
+            raise unknown from None
+        call.keep(gone)
+        return Shown("cluster", gone, [Heading(f"Cluster {gone.full_name}: ○ deleted"), Note("It was gone already.")])
     if not call.arguments.yes:
         text = f"{clean(order.name)} was ordered and is not listed yet. Delete it as soon as it shows?"
         confirm(text, hint="Pass --yes to delete without being asked.")

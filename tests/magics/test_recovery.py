@@ -141,3 +141,11 @@ def test_delete_waits_until_it_is_proven_gone_and_fails_when_it_is_not(shell: Sh
     assert "may bill" in (error.hint or "")
     (slowcloud / "stuck").unlink()
     assert "deleted" in repr(shell.run("%cluster_delete demo --yes"))
+
+
+def test_deleting_what_is_proven_gone_is_a_success(shell: Shell, slowcloud: Path) -> None:
+    shell.run(CREATE)
+    shell.run("%cluster_delete demo --yes")
+    again = shell.run("%cluster_delete demo --yes")
+    assert "gone already" in repr(again)
+    assert again.value.phase is ClusterPhase.DELETED
