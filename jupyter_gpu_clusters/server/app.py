@@ -15,22 +15,37 @@ from .health import HealthHandler
 from .owner import ServiceOwner
 from .planning import PlansHandler, SendHandler
 from .plans import Plans
+from .recovery import (
+    AdoptHandler,
+    CloseClusterHandler,
+    CloseOrderHandler,
+    DeleteOrderHandler,
+    OrphansHandler,
+    RecoverHandler,
+)
 from .state import StateHandler
 from .watcher import Watcher
 from .workloads import CancelHandler, LogsHandler, ResumeHandler, SuspendHandler
 
 _ACCOUNT = r"/gpu-clusters/accounts/([^/]+)"
 _CLUSTER = r"/gpu-clusters/clusters/([^/]+)/([^/]+)"
+_ORDER = r"/gpu-clusters/orders/([^/]+)"
 _WORKLOAD = r"/gpu-clusters/workloads/([^/]+)/([^/]+)/([^/]+)"
 
 ROUTES: tuple[tuple[str, type[GpuClustersHandler]], ...] = (
     (r"/gpu-clusters/health", HealthHandler),
     (r"/gpu-clusters/state", StateHandler),
+    (r"/gpu-clusters/recover", RecoverHandler),
+    (r"/gpu-clusters/orphans", OrphansHandler),
+    (_ORDER + "/close", CloseOrderHandler),
+    (_ORDER + "/delete", DeleteOrderHandler),
+    (_ORDER + "/adopt", AdoptHandler),
     (_ACCOUNT + "/form", AccountFormHandler),
     (_ACCOUNT + "/choices", ChoicesHandler),
     (r"/gpu-clusters/plans", PlansHandler),
     (r"/gpu-clusters/plans/([^/]+)/send", SendHandler),
     (_CLUSTER, ClusterHandler),
+    (_CLUSTER + "/close", CloseClusterHandler),
     (_CLUSTER + "/form", ClusterFormHandler),
     (_CLUSTER + "/actions", ActionsHandler),
     (_CLUSTER + "/details", ClusterKindsHandler),

@@ -13,7 +13,10 @@ from ..core.errors import NotFoundError
 from ..core.models import Cluster, Order, State, Workload, utc_now
 from .handler import GpuClustersHandler
 
-_SHOWN_OF_ORDERS = {"order_id", "verb", "account", "name", "state", "note", "created_at"}
+_SHOWN_OF_ORDERS = {
+    *("order_id", "verb", "account", "name", "remote_name", "state", "note", "created_at"),
+    *("target_id", "price_per_hour", "on_sight"),
+}
 _AGAIN = "Look at the list again: it may have ended meanwhile."
 
 
@@ -42,7 +45,7 @@ def _write(state: State, stream: str, seq: int) -> str:
         "accounts": [view.model_dump(mode="json") for view in state.accounts],
         "clusters": [named_body(cluster) for cluster in state.clusters],
         "workloads": [named_body(workload) for workload in state.workloads],
-        "orders": [_order_body(order) for order in state.orders if order.state.is_open],
+        "orders": [order_body(order) for order in state.orders if order.state.is_open],
         "notices": list(state.notices),
     }
     return json.dumps(body)
@@ -53,7 +56,8 @@ def named_body(thing: Cluster | Workload) -> dict[str, Any]:
     return {**thing.model_dump(mode="json"), "full_name": thing.full_name}
 
 
-def _order_body(order: Order) -> dict[str, Any]:
+def order_body(order: Order) -> dict[str, Any]:
+    """What a page is told of an order."""
     return order.model_dump(mode="json", include=_SHOWN_OF_ORDERS)
 
 

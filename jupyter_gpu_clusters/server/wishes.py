@@ -21,6 +21,8 @@ M = TypeVar("M", bound=BaseModel)
 
 # The form's own field; where a spec has it too, it is the same.
 NAME = "name"
+# As in the magics: a year.
+MOST_HOURS = 24 * 365
 
 
 class _Wish(BaseModel):
@@ -30,11 +32,12 @@ class _Wish(BaseModel):
 
 
 class Create(_Wish):
-    """A new cluster."""
+    """A new cluster, to be deleted after ``max_hours`` if that is given."""
 
     verb: Literal["create"]
     name: str | None = None
     spec: dict[str, Any] = {}
+    max_hours: Annotated[float | None, Field(gt=0, le=MOST_HOURS)] = None
 
 
 class Submit(_Wish):
@@ -94,7 +97,8 @@ async def planned(service: Service, wish: Wish) -> Plan:
     match wish:
         case Create(account=account, name=name, spec=data):
             missing = [] if name else [Problem(NAME, "a cluster needs a name.")]
-            return await service.plan_create(account, name, spec_of(service.spec_model(account), data, name, missing))
+            spec = spec_of(service.spec_model(account), data, name, missing)
+            return await service.plan_create(account, name, spec, max_hours=wish.max_hours)
         case Submit(account=account, name=name, spec=data):
             cluster = cluster_in(await service.state(), account, wish.cluster_id)
             return await service.plan_submit(
@@ -112,7 +116,8 @@ async def cell_of(service: Service, wish: Wish) -> str:
     """The notebook cell that does the same, without values that may be secret."""
     match wish:
         case Create(account=account, name=name, spec=data):
-            return create_cell(account, name, masked(service.spec_model(account), data))
+            cell = create_cell(account, name, masked(service.spec_model(account), data))
+            return _with_end(cell, wish.max_hours)
         case Submit(account=account, name=name, spec=data):
             cluster = cluster_in(await service.state(), account, wish.cluster_id)
             return submit_cell(cluster.full_name, name, masked(service.workload_model(account), data))
@@ -122,6 +127,11 @@ async def cell_of(service: Service, wish: Wish) -> str:
         case Act(account=account, action=action, spec=data):
             cluster = cluster_in(await service.state(), account, wish.cluster_id)
             return action_cell(cluster.full_name, action, masked(service.action_model(account, action), data))
+
+
+def _with_end(cell: str, max_hours: float | None) -> str:
+    line, _, body = cell.partition("\n")
+    return cell if max_hours is None else f"{line} --max-hours {max_hours:g}\n{body}"
 
 
 def spec_of(model: type[M], data: Mapping[str, Any], name: str | None, problems: Sequence[Problem] = ()) -> M:

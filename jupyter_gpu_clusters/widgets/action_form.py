@@ -38,7 +38,7 @@ class ActionForm(Form[Cluster]):
         self._is_touched = not action.model.model_fields
         self.plan_soon()
 
-    def _name_problems(self, name: str) -> list[Problem]:
+    def _own_problems(self, name: str) -> list[Problem]:
         return []
 
     def _planner(self) -> Callable[[str | None, BaseModel], Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..core.cell_text import create_cell
 from ..core.consent import Consent
 from ..core.errors import Problem
 from ..core.models import Cluster, Created, Plan, Workload
+from .end_field import MAX_HOURS, EndField
 from .fields import control_layout, control_style
 from .form import Form
 from .status_view import card_box
@@ -49,7 +50,8 @@ class CreateForm(Form[Created]):
             layout=control_layout(),
         )
         self.account.observe(self._on_account, names="value")
-        self._lay_out(self.account)
+        self.end = EndField(self.changed)
+        self._lay_out(self.account, below=self.end.widgets)
         self.use_model(self.account.value, self._find_model)
         self.plan_soon()
 
@@ -60,11 +62,17 @@ class CreateForm(Form[Created]):
     def _find_model(self) -> type[BaseModel]:
         return self._service.spec_model(self.account.value)
 
-    def _name_problems(self, name: str) -> list[Problem]:
-        return [] if name else [Problem("name", "a cluster needs a name.")]
+    def _own_problems(self, name: str) -> list[Problem]:
+        of_name = [] if name else [Problem("name", "a cluster needs a name.")]
+        return [*of_name, *self.end.problems()]
+
+    def _show_own_problems(self, problems: Sequence[Problem]) -> list[Problem]:
+        mine = [problem for problem in problems if problem.field == MAX_HOURS]
+        self.end.show_problems([problem.text for problem in mine])
+        return super()._show_own_problems([problem for problem in problems if problem not in mine])
 
     def _planner(self) -> Callable[[str | None, BaseModel], Any]:
-        return partial(self._service.plan_create, self.account.value)
+        return partial(self._service.plan_create, self.account.value, max_hours=self.end.hours)
 
     async def _send(self, plan: Plan, consent: Consent | None) -> Created:
         return await self._service.create(plan, consent=consent)
@@ -76,4 +84,8 @@ class CreateForm(Form[Created]):
         self.card.children = (card_box(thing),)
 
     def _cell_text(self, name: str | None, written: Mapping[str, Any]) -> str:
-        return create_cell(self.account.value, name, written)
+        cell = create_cell(self.account.value, name, written)
+        if self.end.hours is None:
+            return cell
+        line, _, body = cell.partition("\n")
+        return f"{line} --max-hours {self.end.hours:g}\n{body}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -69,8 +69,8 @@ class Form(FormControls, ABC, Generic[R]):
         """Take the form away; what it looks up or plans in the background ends."""
         close_all(self.widget)
 
-    def _lay_out(self, *targets: Any) -> None:
-        super()._lay_out(*targets)
+    def _lay_out(self, *targets: Any, below: Sequence[Any] = ()) -> None:
+        super()._lay_out(*targets, below=below)
         self.widget.observe(self._on_comm, names="comm")
 
     def _on_comm(self, change: Any) -> None:
@@ -87,8 +87,14 @@ class Form(FormControls, ABC, Generic[R]):
     # What the forms do differently
 
     @abstractmethod
-    def _name_problems(self, name: str) -> list[Problem]:
-        """What is wrong with the name, before anybody is asked."""
+    def _own_problems(self, name: str) -> list[Problem]:
+        """What is wrong with the name and the form's other own fields, before anybody is asked."""
+
+    def _show_own_problems(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Show those of the form's own fields beside them, clear the others, return the rest."""
+        mine = [problem for problem in problems if self.has_name and problem.field == NAME]
+        self._show_name_problems([problem.text for problem in mine])
+        return [problem for problem in problems if problem not in mine]
 
     @abstractmethod
     def _planner(self) -> Callable[[str | None, BaseModel], Any]:
@@ -176,7 +182,7 @@ class Form(FormControls, ABC, Generic[R]):
                 return None
             assert self._model is not None
             name = self.name.value.strip()
-            spec = filled_in_spec(self._model, self.root, name, self._name_problems(name))
+            spec = filled_in_spec(self._model, self.root, name, self._own_problems(name))
             return partial(self._planner(), name or None, spec)
 
     def _show_plan(self, generation: int, plan: Plan) -> None:
@@ -184,7 +190,7 @@ class Form(FormControls, ABC, Generic[R]):
             if generation != self._generation:
                 return
             place_problems((), self.root)
-            self._show_name_problems(())
+            self._show_own_problems(())
             self.message.value = ""
             self.plan_view.value = plan_html(plan)
             self._ask(plan)
@@ -203,9 +209,7 @@ class Form(FormControls, ABC, Generic[R]):
 
     def _show_error(self, error: GpuClustersError) -> None:
         """Every problem beside its field; what has no field, on top."""
-        of_name = [problem for problem in error.problems if self.has_name and problem.field == NAME]
-        self._show_name_problems([problem.text for problem in of_name])
-        rest = place_problems([problem for problem in error.problems if problem not in of_name], self.root)
+        rest = place_problems(self._show_own_problems(error.problems), self.root)
         if rest or not error.problems:
             self.message.value = error_html(error, rest)
         else:

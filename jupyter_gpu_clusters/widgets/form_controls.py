@@ -52,11 +52,12 @@ class FormControls:
         self.card = ipywidgets.VBox()
         self._fields_box = ipywidgets.VBox()
 
-    def _lay_out(self, *targets: Any) -> None:
+    def _lay_out(self, *targets: Any, below: Sequence[Any] = ()) -> None:
+        """Put everything in its place: `targets` above the name, `below` under it."""
         buttons = ipywidgets.HBox([self.send_button, self.again_button, self.cell_button])
         buttons.layout.flex_flow = "row wrap"
         name = [self.name, self.name_note] if self.has_name else []
-        head = [ipywidgets.HTML(heading_html(self._title)), self.message, *targets, *name]
+        head = [ipywidgets.HTML(heading_html(self._title)), self.message, *targets, *name, *below]
         plan = [self._fields_box, self.plan_view, self._agree_box, buttons, self.outcome, self.cell, self.card]
         self.widget = ipywidgets.VBox([*head, *plan], layout={"padding": "4px 8px", "max_width": "60em"})
         self.widget.add_class(FORM_CLASS)

@@ -110,7 +110,7 @@ class SubmitForm(Form[Submitted]):
             if after is not None:
                 self._choose(before, after)
 
-    def _name_problems(self, name: str) -> list[Problem]:
+    def _own_problems(self, name: str) -> list[Problem]:
         return []
 
     def _planner(self) -> Callable[[str | None, BaseModel], Any]:

@@ -39,7 +39,7 @@ export class Actions implements IDisposable {
   /** Ask, then delete; does nothing while the same is being asked or done. */
   deleteCluster(cluster: ICluster): Promise<void> {
     const { api, dialogs, trans, model } = this._options;
-    return this._once(clusterKey(cluster), async () => {
+    return this.once(clusterKey(cluster), async () => {
       const running = runningOn(cluster, model.view);
       if (await dialogs.confirmDelete({ cluster, running, doubt: this._doubt(cluster.account) })) {
         const { is_gone: isGone, note } = await api.deleteCluster(cluster).catch(calmIfGone);
@@ -53,7 +53,7 @@ export class Actions implements IDisposable {
   /** Ask, then cancel; does nothing while the same is being asked or done. */
   cancelWorkload(workload: IWorkload): Promise<void> {
     const { api, dialogs, trans } = this._options;
-    return this._once(workloadKey(workload), async () => {
+    return this.once(workloadKey(workload), async () => {
       if (await dialogs.confirmCancel(workload)) {
         const { left_over: leftOver } = await api.cancelWorkload(workload);
         if (leftOver.length > 0) {
@@ -67,7 +67,7 @@ export class Actions implements IDisposable {
   /** Ask, then suspend; does nothing while something is being asked or done about the same. */
   suspend(workload: IWorkload): Promise<void> {
     const { api, dialogs } = this._options;
-    return this._once(workloadKey(workload), async () => {
+    return this.once(workloadKey(workload), async () => {
       if (await dialogs.confirmSuspend(workload)) {
         await api.suspend(workload);
       }
@@ -76,7 +76,7 @@ export class Actions implements IDisposable {
 
   /** Let a resting workload go on. */
   resume(workload: IWorkload): Promise<void> {
-    return this._once(workloadKey(workload), async () => {
+    return this.once(workloadKey(workload), async () => {
       await this._options.api.resume(workload);
     });
   }
@@ -95,7 +95,8 @@ export class Actions implements IDisposable {
     return failure?.message ?? known?.error?.message ?? null;
   }
 
-  private async _once(key: string, work: () => Promise<void>): Promise<void> {
+  /** Do something about the thing with this key, unless something is being asked or done about it. */
+  async once(key: string, work: () => Promise<void>): Promise<void> {
     if (this._busy.has(key)) {
       return;
     }

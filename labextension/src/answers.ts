@@ -57,7 +57,11 @@ export interface ICluster {
   created_at: string | null;
   ends_at: string | null;
   login_address: string | null;
+  /** Since when complete listings lack it, although nobody here deleted it. */
+  vanished_at: string | null;
   created_here: boolean;
+  /** The order that made it, where it was made from here. */
+  order_id: string | null;
   reason: string | null;
 }
 
@@ -88,9 +92,49 @@ export interface IOrder {
   verb: string;
   account: string;
   name: string;
-  state: 'open' | 'not_seen';
+  /** What the far side was told, perhaps with the order's mark. */
+  remote_name: string;
+  state: 'open' | 'not_seen' | 'done' | 'refused' | 'closed';
   note: string | null;
   created_at: string;
+  /** The cluster or workload that it is about, where that was there before. */
+  target_id: string | null;
+  /** What may be paid for it. */
+  price_per_hour: IMoney | null;
+  /** What it made is to be deleted as soon as it shows. */
+  on_sight: boolean;
+}
+
+/** One thing whose outcome or end is not certain, after looking for it. */
+export interface IRecovered {
+  kind: 'open' | 'not seen' | 'deleting' | 'vanished' | 'settled';
+  account: string;
+  name: string;
+  since: string;
+  note: string;
+  order: IOrder;
+  cluster: ICluster | null;
+  price_per_hour: IMoney | null;
+  /** May be what the order made, but nothing on them proves it. */
+  candidates: ICluster[];
+}
+
+/** Something that may cost and was not ordered from here, or an order with nothing behind it. */
+export interface IOrphan {
+  account: string;
+  name: string;
+  /** The id of a cluster or of an order. */
+  ref: string;
+  why: string;
+  next_step: string;
+  since: string | null;
+  price_per_hour: IMoney | null;
+  is_free: boolean;
+}
+
+export interface IOrphans {
+  items: IOrphan[];
+  not_seen: string[];
 }
 
 export interface IState {
@@ -139,5 +183,6 @@ export interface ILogs {
   is_final: boolean;
 }
 
+export type OrderRef = Pick<IOrder, 'order_id'>;
 export type ClusterRef = Pick<ICluster, 'account' | 'cluster_id'>;
 export type WorkloadRef = Pick<IWorkload, 'account' | 'cluster_id' | 'workload_id'>;

@@ -7,6 +7,10 @@ import { ServerConnection } from '@jupyterlab/services';
 import { ReadonlyJSONObject } from '@lumino/coreutils';
 
 import {
+  ICluster,
+  IOrder,
+  IOrphans,
+  IRecovered,
   IWorkload,
   IState,
   IHealth,
@@ -15,6 +19,7 @@ import {
   LogOffsets,
   ILogs,
   ClusterRef,
+  OrderRef,
   WorkloadRef
 } from './answers';
 import {
@@ -42,6 +47,8 @@ export const TAIL_LINES = 500;
 
 const ROOT = 'gpu-clusters';
 const READ_TIMEOUT_MS = 30_000;
+/** For what asks every provider before it answers. */
+const LOOK_TIMEOUT_MS = 120_000;
 const WRITE_TIMEOUT_MS = 120_000;
 
 /** The code of requests that were ended by their own caller. */
@@ -89,6 +96,16 @@ export interface IApi {
   health(): Promise<IHealth>;
   state(): Promise<IState>;
   deleteCluster(cluster: ClusterRef): Promise<IDeleted>;
+  /** Look now for everything that is not certain. */
+  recover(): Promise<{ recovered: IRecovered[] }>;
+  /** Look now for what was not ordered from here. */
+  orphans(signal: AbortSignal): Promise<IOrphans>;
+  closeOrder(order: OrderRef, statement: string): Promise<{ order: IOrder }>;
+  /** What the order made is to be deleted as soon as it shows. */
+  deleteOnSight(order: OrderRef): Promise<{ order: IOrder }>;
+  /** Take a listed cluster for what the order made. */
+  adopt(order: OrderRef, clusterId: string): Promise<{ cluster: ICluster }>;
+  closeVanished(cluster: ClusterRef, statement: string): Promise<{ cluster: ICluster }>;
   cancelWorkload(workload: WorkloadRef): Promise<ICancelled>;
   /** What follows `offsets`; for `null` the last {@link TAIL_LINES} lines of every rank. */
   logs(workload: WorkloadRef, offsets: LogOffsets | null): Promise<ILogs>;
@@ -129,6 +146,42 @@ export class Api implements IApi {
 
   deleteCluster(cluster: ClusterRef): Promise<IDeleted> {
     return this._request('DELETE', clusterPath(cluster)) as Promise<IDeleted>;
+  }
+
+  recover(): Promise<{ recovered: IRecovered[] }> {
+    return this._request('GET', ['recover'], { limitMs: LOOK_TIMEOUT_MS }) as Promise<{
+      recovered: IRecovered[];
+    }>;
+  }
+
+  orphans(signal: AbortSignal): Promise<IOrphans> {
+    return this._request('GET', ['orphans'], {
+      signal,
+      limitMs: LOOK_TIMEOUT_MS
+    }) as Promise<IOrphans>;
+  }
+
+  closeOrder({ order_id: id }: OrderRef, statement: string): Promise<{ order: IOrder }> {
+    return this._request('POST', ['orders', id, 'close'], { body: { statement } }) as Promise<{
+      order: IOrder;
+    }>;
+  }
+
+  deleteOnSight({ order_id: id }: OrderRef): Promise<{ order: IOrder }> {
+    return this._request('POST', ['orders', id, 'delete']) as Promise<{ order: IOrder }>;
+  }
+
+  adopt({ order_id: id }: OrderRef, clusterId: string): Promise<{ cluster: ICluster }> {
+    const body = { cluster_id: clusterId };
+    return this._request('POST', ['orders', id, 'adopt'], { body }) as Promise<{
+      cluster: ICluster;
+    }>;
+  }
+
+  closeVanished(cluster: ClusterRef, statement: string): Promise<{ cluster: ICluster }> {
+    return this._request('POST', [...clusterPath(cluster), 'close'], {
+      body: { statement }
+    }) as Promise<{ cluster: ICluster }>;
   }
 
   cancelWorkload(workload: WorkloadRef): Promise<ICancelled> {
@@ -206,12 +259,12 @@ export class Api implements IApi {
   private async _request(
     method: 'GET' | 'POST' | 'DELETE',
     path: string[],
-    { query = {}, body, signal }: IRequestOptions = {}
+    { query = {}, body, signal, limitMs }: IRequestOptions = {}
   ): Promise<unknown> {
     const url =
       URLExt.join(this._settings.baseUrl, ROOT, ...path.map(encodeURIComponent)) +
       URLExt.objectToQueryString(query);
-    const limit = method === 'GET' ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS;
+    const limit = limitMs ?? (method === 'GET' ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = await withTimeout(limit, signal, async combined => {
       const init = { method, signal: combined, ...content };
@@ -229,6 +282,7 @@ interface IRequestOptions {
   body?: object;
   /** Aborts the request when nobody waits for its answer any more. */
   signal?: AbortSignal;
+  limitMs?: number;
 }
 
 function clusterPath(cluster: ClusterRef): string[] {

@@ -12,5 +12,10 @@ export const CommandIds = {
   act: 'gpu-clusters:act',
   suspendWorkload: 'gpu-clusters:suspend-workload',
   resumeWorkload: 'gpu-clusters:resume-workload',
-  showDetails: 'gpu-clusters:show-details'
+  showDetails: 'gpu-clusters:show-details',
+  checkOrder: 'gpu-clusters:check-order',
+  adoptOrder: 'gpu-clusters:adopt-order',
+  deleteOnSight: 'gpu-clusters:delete-on-sight',
+  closeWithStatement: 'gpu-clusters:close-with-statement',
+  showOrphans: 'gpu-clusters:show-orphans'
 } as const;

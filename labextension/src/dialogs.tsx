@@ -22,6 +22,12 @@ export interface IDialogs {
   confirmDelete(question: IDeleteQuestion): Promise<boolean>;
   confirmCancel(workload: IWorkload): Promise<boolean>;
   confirmSuspend(workload: IWorkload): Promise<boolean>;
+  confirm(
+    title: string,
+    body: React.ReactElement,
+    labels: { keep: string; go: string }
+  ): Promise<boolean>;
+  /** Empty lines are left out. */
   tell(title: string, lines: readonly string[]): Promise<void>;
 }
 
@@ -32,7 +38,7 @@ export class Dialogs implements IDialogs {
 
   confirmDelete(question: IDeleteQuestion): Promise<boolean> {
     const trans = this._trans;
-    return this._confirm(
+    return this.confirm(
       trans.__('Delete cluster “%1”?', question.cluster.full_name),
       <DeleteBody {...question} trans={trans} />,
       { keep: trans.__('Cancel'), go: trans.__('Delete') }
@@ -41,7 +47,7 @@ export class Dialogs implements IDialogs {
 
   confirmCancel(workload: IWorkload): Promise<boolean> {
     const trans = this._trans;
-    return this._confirm(
+    return this.confirm(
       trans.__('Cancel workload “%1”?', workload.full_name),
       <p>
         {trans.__('All its processes are ended, on every node (%1).', extent(workload, trans))}{' '}
@@ -53,7 +59,7 @@ export class Dialogs implements IDialogs {
 
   confirmSuspend(workload: IWorkload): Promise<boolean> {
     const trans = this._trans;
-    return this._confirm(
+    return this.confirm(
       trans.__('Suspend workload “%1”?', workload.full_name),
       <p>
         {trans.__(
@@ -65,11 +71,11 @@ export class Dialogs implements IDialogs {
   }
 
   async tell(title: string, lines: readonly string[]): Promise<void> {
-    const body = lines.map((line, index) => <p key={index}>{line}</p>);
+    const body = lines.filter(Boolean).map((line, index) => <p key={index}>{line}</p>);
     await accepted({ title, body, buttons: [Dialog.okButton({ label: this._trans.__('Close') })] });
   }
 
-  private _confirm(
+  confirm(
     title: string,
     body: React.ReactElement,
     labels: { keep: string; go: string }

@@ -5,9 +5,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { Actions } from './actions';
-import { ICluster, IWorkload } from './api';
+import { ICluster } from './api';
 import {
-  activeCluster,
   activeWorkload,
   Args,
   argsSchema,
@@ -18,6 +17,7 @@ import {
   workloadOf
 } from './commandargs';
 import { CommandIds } from './commandids';
+import { Known } from './facts';
 import { Target } from './forms/target';
 import { clusterIcon } from './icons';
 import { canBeChanged, canResume, canSuspend } from './text';
@@ -26,7 +26,7 @@ export interface IFormCommandContext extends IPlaces {
   actions: Actions;
   trans: TranslationBundle;
   openForm(target: Target): Promise<void>;
-  openDetails(thing: ICluster | IWorkload): void;
+  openDetails(thing: Known): void;
 }
 
 export function addFormCommands(commands: CommandRegistry, context: IFormCommandContext): void {
@@ -141,10 +141,12 @@ function addDetails(commands: CommandRegistry, context: IFormCommandContext): vo
       })
     },
     isEnabled: args =>
-      isGiven(args, 'cluster_id') ||
-      activeCluster(outline) !== null ||
-      activeWorkload(outline) !== null,
+      isGiven(args, 'cluster_id') || (outline.active !== null && outline.active.kind !== 'account'),
     execute: async args => {
+      if (!isGiven(args, 'cluster_id') && outline.active?.kind === 'order') {
+        openDetails(outline.active.order);
+        return;
+      }
       const isOfWorkload = isGiven(args, 'cluster_id')
         ? isGiven(args, 'workload_id')
         : activeWorkload(outline) !== null;

@@ -16,11 +16,17 @@ import { DetailsOpener } from './details';
 import { Dialogs } from './dialogs';
 import { addFormCommands } from './formcommands';
 import { FormOpener } from './forms/opener';
-import { IItemHandlers } from './item';
+import { browserStorage, Ledger } from './ledger';
 import { LogOpener } from './logs';
 import { ClustersModel } from './model';
+import { Notifier } from './notifier';
+import { OrphansOpener } from './orphans';
 import { Outline } from './outline';
 import { ClustersPanel } from './panel';
+import { Recovery } from './recovery';
+import { addRecoveryCommands } from './recoverycommands';
+import { RecoveryDialogs } from './recoverydialogs';
+import { handlersFor } from './rowhandlers';
 import { IClustersModel } from './tokens';
 import { clusterKey, workloadKey } from './tree';
 
@@ -78,7 +84,15 @@ function activateSidebar(
   const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
   const api = new Api(app.serviceManager.serverSettings);
   const outline = new Outline(model);
-  const actions = new Actions({ api, model, dialogs: new Dialogs(trans), trans });
+  const dialogs = new Dialogs(trans);
+  const actions = new Actions({ api, model, dialogs, trans });
+  const recovery = new Recovery({
+    api,
+    model,
+    actions,
+    dialogs: new RecoveryDialogs(trans, dialogs),
+    trans
+  });
   const logs = new LogOpener({ app, api, restorer, trans });
   addCommands(app.commands, {
     model,
@@ -89,12 +103,13 @@ function activateSidebar(
     showPanel: () => app.shell.activateById(panel.id),
     setShowFinished: keepShowFinished(app, outline, settings)
   });
-  const handlers = handlersFor(app, outline);
+  const handlers = handlersFor(app.commands, outline);
   const panel = new ClustersPanel({
     commands: app.commands,
     model,
     outline,
     actions,
+    recovery,
     handlers,
     trans
   });
@@ -102,11 +117,29 @@ function activateSidebar(
   restorer?.add(panel, panel.id);
   actions.changed.connect(() => app.commands.notifyCommandChanged());
   addForms({ app, api, model, outline, actions, trans }, panel, notebooks);
+  addRecovery({ app, api, model, outline, actions, trans }, recovery, panel);
   addToPalette(palette, trans);
   launcher?.add({
     command: CommandIds.newCluster,
     args: { isLauncher: true },
     category: trans.__('Other')
+  });
+}
+
+/** What is not certain: its commands, the table of what nobody ordered, and notifications. */
+function addRecovery(sidebar: ISidebar, recovery: Recovery, panel: ClustersPanel): void {
+  const { app, model, trans } = sidebar;
+  const orphans = new OrphansOpener({ ...sidebar, recovery });
+  addRecoveryCommands(app.commands, { ...sidebar, recovery, openOrphans: orphans.open });
+  const { baseUrl } = app.serviceManager.serverSettings;
+  new Notifier({
+    model,
+    ledger: new Ledger({ storage: browserStorage(), scope: baseUrl }),
+    show: row => {
+      panel.revealNext(row);
+      app.shell.activateById(panel.id);
+    },
+    trans
   });
 }
 
@@ -133,34 +166,6 @@ function addForms(
     openDetails: details.open
   });
   new ActionMenus(sidebar);
-}
-
-function handlersFor({ commands }: JupyterFrontEnd, outline: Outline): IItemHandlers {
-  const rowOf = (key: string) => outline.rows.find(row => row.key === key);
-  const toggle = (key: string) => outline.setExpanded(key, !rowOf(key)?.isExpanded);
-  const run = (id: string) => {
-    if (commands.isEnabled(id)) {
-      void commands.execute(id);
-    }
-  };
-  return {
-    activate: key => outline.activate(key),
-    toggle,
-    open: key => {
-      outline.activate(key);
-      if (rowOf(key)?.kind === 'workload') {
-        run(CommandIds.showLogs);
-      } else {
-        toggle(key);
-      }
-    },
-    create: () => run(CommandIds.newCluster),
-    remove: key => {
-      outline.activate(key);
-      const isCluster = rowOf(key)?.kind === 'cluster';
-      run(isCluster ? CommandIds.deleteCluster : CommandIds.cancelWorkload);
-    }
-  };
 }
 
 /** Follow the user's setting; returns how to change it. */

@@ -3,14 +3,18 @@
 import {
   caretDownIcon,
   caretRightIcon,
+  closeIcon,
   deleteIcon,
   LabIcon,
+  linkIcon,
+  refreshIcon,
   stopIcon,
   textEditorIcon
 } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { Offer } from './certainty';
 import { clusterIcon, PhaseSign } from './icons';
 import { IRowText } from './text';
 import { Row } from './tree';
@@ -19,10 +23,12 @@ import { Row } from './tree';
 export interface IItemHandlers {
   activate(key: string): void;
   toggle(key: string): void;
-  /** The first thing one wants of it: fold or unfold, see the log. */
+  /** The first thing one wants of it: fold or unfold, see the log, look what became of it. */
   open(key: string): void;
-  /** Delete a cluster, cancel a workload. */
+  /** Delete a cluster, cancel a workload, wish away what an order made. */
   remove(key: string): void;
+  /** Settle what is not certain. */
+  settle(key: string, offer: Offer): void;
   /** Open the form of a new cluster. */
   create(): void;
 }
@@ -65,6 +71,7 @@ export const Item = React.memo(function Item(props: IItemProps): React.ReactElem
       data-kind={kind}
       data-provider={props.provider}
       data-stale={props.isStale || undefined}
+      data-vanished={(kind === 'cluster' && props.buttons === 'close') || undefined}
       style={{ top: props.top }}
       title={props.tip}
       onFocus={activate}
@@ -81,6 +88,12 @@ export const Item = React.memo(function Item(props: IItemProps): React.ReactElem
       <span className="jp-GpuClusters-name">{props.name}</span>
       <span className="jp-GpuClusters-word">
         {props.word}
+        {props.alarm && (
+          <>
+            {' · '}
+            <b className="jp-GpuClusters-alarm">{props.alarm}</b>
+          </>
+        )}
         {props.detail && ` · ${props.detail}`}
       </span>
       <span className="jp-GpuClusters-meta">{props.meta}</span>
@@ -107,32 +120,63 @@ function Caret({ isExpanded, rowKey, handlers }: IItemProps): React.ReactElement
   );
 }
 
+type ButtonName = Offer | 'open' | 'remove';
+
 function Buttons(props: IItemProps): React.ReactElement | null {
-  const { kind, name, rowKey, handlers, trans } = props;
-  if (kind !== 'cluster' && kind !== 'workload') {
+  if (props.buttons === '') {
     return null;
   }
-  const [removeIcon, removeLabel] =
-    kind === 'cluster'
-      ? [deleteIcon, trans.__('Delete cluster %1…', name)]
-      : [stopIcon, trans.__('Cancel workload %1…', name)];
+  const names = props.buttons.split(' ') as ButtonName[];
   return (
     <span className="jp-GpuClusters-buttons">
-      {kind === 'workload' && (
+      {names.map(name => (
         <IconButton
-          icon={textEditorIcon}
-          label={trans.__('Show the log of %1', name)}
-          onClick={() => handlers.open(rowKey)}
+          key={name}
+          {...faceOf(name, props)}
+          whyNot={whyNotPress(name, props)}
+          onClick={() => press(name, props)}
         />
-      )}
-      <IconButton
-        icon={removeIcon}
-        label={removeLabel}
-        whyNot={props.isBusy ? trans.__('A request is under way.') : props.whyNot}
-        onClick={() => handlers.remove(rowKey)}
-      />
+      ))}
     </span>
   );
+}
+
+function faceOf(button: ButtonName, props: IItemProps): { icon: LabIcon; label: string } {
+  const { kind, name, trans } = props;
+  switch (button) {
+    case 'open':
+      return { icon: textEditorIcon, label: trans.__('Show the log of %1', name) };
+    case 'remove':
+      return kind === 'cluster'
+        ? { icon: deleteIcon, label: trans.__('Delete cluster %1…', name) }
+        : { icon: stopIcon, label: trans.__('Cancel workload %1…', name) };
+    case 'check':
+      return { icon: refreshIcon, label: trans.__('Check now what became of %1', name) };
+    case 'adopt':
+      return { icon: linkIcon, label: trans.__('Adopt what was made of %1…', name) };
+    case 'delete':
+      return { icon: deleteIcon, label: trans.__('Delete %1 as soon as it shows…', name) };
+    case 'close':
+      return { icon: closeIcon, label: trans.__('Close %1…', name) };
+  }
+}
+
+function whyNotPress(button: ButtonName, props: IItemProps): string | null {
+  if (button === 'open') {
+    return null;
+  }
+  if (props.isBusy) {
+    return props.trans.__('A request is under way.');
+  }
+  return button === 'remove' || button === 'close' ? props.whyNot : null;
+}
+
+function press(button: ButtonName, { rowKey, handlers }: IItemProps): void {
+  if (button === 'open' || button === 'remove') {
+    handlers[button](rowKey);
+  } else {
+    handlers.settle(rowKey, button);
+  }
 }
 
 interface IIconButtonProps {

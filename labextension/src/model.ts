@@ -57,6 +57,8 @@ export class ClustersModel implements IClustersModel {
     void (value ? this._poll.refresh() : this._poll.stop());
   }
 
+  isFollowed = false;
+
   get isDisposed(): boolean {
     return this._isDisposed;
   }
@@ -79,14 +81,16 @@ export class ClustersModel implements IClustersModel {
 
   private _onEvent(_: unknown, event: Event.Emission): void {
     if (event.schema_id === EVENT_SCHEMA && this._cursor.take(event)) {
-      this._refreshIfSeen();
+      this._refreshIfSeen(event.topic === 'changed');
     }
   }
 
-  private readonly _onVisibility = () => this._refreshIfSeen();
+  private readonly _onVisibility = () => this._refreshIfSeen(false);
 
-  private _refreshIfSeen(): void {
-    if (this._isWatched && !document.hidden) {
+  /** While nobody looks, a page that never had a list asks for one only when there is news. */
+  private _refreshIfSeen(isNews: boolean): void {
+    const isWanted = this._isWatched || (this.isFollowed && (isNews || this._view.state !== null));
+    if (isWanted && !this._isDisposed && !document.hidden) {
       void this.refresh();
     }
   }

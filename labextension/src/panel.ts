@@ -12,6 +12,7 @@ import { CommandIds } from './commandids';
 import { clusterIcon } from './icons';
 import { IItemHandlers } from './item';
 import { Outline } from './outline';
+import { Recovery } from './recovery';
 import { IClustersModel } from './tokens';
 import { ClustersView } from './view';
 import { Summary } from './summary';
@@ -21,6 +22,7 @@ export interface IPanelOptions {
   model: IClustersModel;
   outline: Outline;
   actions: Actions;
+  recovery: Recovery;
   handlers: IItemHandlers;
   trans: TranslationBundle;
 }
@@ -101,12 +103,13 @@ class Body extends ReactWidget {
   }
 
   protected override render(): React.ReactElement {
-    const { model, outline, actions, handlers, trans } = this._options;
+    const { model, outline, actions, recovery, handlers, trans } = this._options;
     const isVisible = model.isWatched;
     return React.createElement(ClustersView, {
       model,
       outline,
       actions,
+      recovery,
       handlers,
       trans,
       isVisible

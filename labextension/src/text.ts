@@ -4,6 +4,15 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { IAccount, ICluster, IOrder, IWorkload } from './api';
 import {
+  endText,
+  hasNoEnd,
+  isOutcomeUnknown,
+  mayCost,
+  offersOf,
+  overdueDelete,
+  serverNow
+} from './certainty';
+import {
   age,
   ageOf,
   duration,
@@ -25,6 +34,8 @@ import { Row } from './tree';
 export interface IRowText extends ILook {
   /** Beside or below the name: the phase, or the account's title. */
   readonly word: string;
+  /** After the word, where something is not as it should be. */
+  readonly alarm: string;
   /** After the word, where there is room for it: nodes and GPUs. */
   readonly detail: string;
   /** At the right edge: price, time, age. */
@@ -35,22 +46,46 @@ export interface IRowText extends ILook {
   readonly label: string;
   /** The last look at its account failed: this is what was there before. */
   readonly isStale: boolean;
-  /** Why it cannot be deleted or cancelled, `null` if it can. */
+  /** Why it cannot be deleted, cancelled or closed, `null` if it can. */
   readonly whyNot: string | null;
+  /** The buttons of the row, in order, with blanks between them. */
+  readonly buttons: string;
 }
 
-type Said = ILook & Pick<IRowText, 'word' | 'meta' | 'tip'> & { kindWord: string; detail?: string };
+type Said = ILook &
+  Pick<IRowText, 'word' | 'meta' | 'tip'> & { kindWord: string; detail?: string; alarm?: string };
 
-export function describe(row: Row, view: IView, nowMs: number, trans: TranslationBundle): IRowText {
-  const { kindWord, detail = '', ...said } = saidOf(row, view, nowMs, trans);
+/** @param candidates - how many things were found that may be what an order made */
+export function describe(
+  row: Row,
+  view: IView,
+  nowMs: number,
+  trans: TranslationBundle,
+  candidates = 0
+): IRowText {
+  const { kindWord, detail = '', alarm = '', ...said } = saidOf(row, view, nowMs, trans);
   const isStale = view.status !== 'ready' || row.account.error !== null;
-  const label = [`${kindWord} ${row.name}`, said.word, detail, said.meta]
+  const label = [`${kindWord} ${row.name}`, said.word, alarm, detail, said.meta]
     .filter(Boolean)
     .join(', ');
-  return { ...said, detail, isStale, label, whyNot: whyNotEnd(row, trans) };
+  const buttons = buttonsOf(row, candidates);
+  return { ...said, detail, alarm, isStale, label, whyNot: whyNotEnd(row, trans), buttons };
 }
 
-/** Why a cluster cannot be deleted or a workload not be cancelled, `null` if it can. */
+function buttonsOf(row: Row, candidates: number): string {
+  switch (row.kind) {
+    case 'account':
+      return '';
+    case 'cluster':
+      return row.cluster.vanished_at ? 'close' : 'remove';
+    case 'workload':
+      return 'open remove';
+    case 'order':
+      return offersOf(row.order, candidates).join(' ');
+  }
+}
+
+/** Why a cluster cannot be deleted, a workload not cancelled or an order not closed, `null` if it can. */
 export function whyNotEnd(row: Row, trans: TranslationBundle): string | null {
   switch (row.kind) {
     case 'cluster':
@@ -61,8 +96,10 @@ export function whyNotEnd(row: Row, trans: TranslationBundle): string | null {
       return hasEnded(row.workload.phase)
         ? trans.__('It has already ended.')
         : whyUnable(row.account, 'workloads', trans);
-    default:
-      return trans.__('It is neither a cluster nor a workload.');
+    case 'order':
+      return isOutcomeUnknown(row.order) ? null : trans.__('Whoever sent it is still at work.');
+    case 'account':
+      return trans.__('It is an account.');
   }
 }
 
@@ -104,11 +141,11 @@ function saidOf(row: Row, view: IView, nowMs: number, trans: TranslationBundle):
     case 'account':
       return ofAccount(row.account, row.isExpanded === null, view, nowMs, trans);
     case 'cluster':
-      return ofCluster(row.cluster, trans);
+      return ofCluster(row.cluster, view, nowMs, trans);
     case 'workload':
       return ofWorkload(row.workload, view, nowMs, trans);
     case 'order':
-      return ofOrder(row.order, trans);
+      return ofOrder(row.order, view, nowMs, trans);
   }
 }
 
@@ -141,15 +178,19 @@ function ofAccount(
   };
 }
 
-function ofCluster(cluster: ICluster, trans: TranslationBundle): Said {
-  const phase = phaseOf(cluster, trans);
+function ofCluster(cluster: ICluster, view: IView, nowMs: number, trans: TranslationBundle): Said {
+  const atMs = serverNow(view, nowMs);
+  const [look, phase] = shownPhase(cluster, view, atMs, trans);
   const size = [nodes(cluster.node_count, trans), gpus(cluster)].filter(Boolean).join(' · ');
   const cost = price(cluster, trans);
+  const end = endText(cluster, atMs, trans);
+  const isAlarming = hasNoEnd(cluster);
   return {
-    ...lookOf(cluster.phase),
+    ...look,
     kindWord: trans.__('cluster'),
     word: phase,
-    detail: size,
+    alarm: isAlarming ? end : '',
+    detail: isAlarming || !end ? size : `${size} · ${end}`,
     meta: cost,
     tip: lines(
       cluster.full_name,
@@ -163,6 +204,22 @@ function ofCluster(cluster: ICluster, trans: TranslationBundle): Said {
       cluster.created_here ? null : trans.__('Not created here')
     )
   };
+}
+
+/** The phase in words; what went by itself and what does not go have words of their own. */
+export function shownPhase(
+  cluster: ICluster,
+  view: IView,
+  atMs: number,
+  trans: TranslationBundle
+): [ILook, string] {
+  if (cluster.vanished_at !== null) {
+    return [{ shape: 'question', tone: 'warn' }, trans.__('vanished')];
+  }
+  if (view.state && overdueDelete(cluster, view.state, atMs)) {
+    return [{ shape: 'triangle', tone: 'warn' }, trans.__('deleting, not confirmed')];
+  }
+  return [lookOf(cluster.phase), phaseOf(cluster, trans)];
 }
 
 function billing(cluster: ICluster, trans: TranslationBundle): string {
@@ -203,19 +260,22 @@ function ofWorkload(
   };
 }
 
-function ofOrder(order: IOrder, trans: TranslationBundle): Said {
-  const word =
-    order.state === 'open' ? trans.__('%1 sent', order.verb) : trans.__('%1 not seen', order.verb);
+function ofOrder(order: IOrder, view: IView, nowMs: number, trans: TranslationBundle): Said {
+  const since = age((serverNow(view, nowMs) - Date.parse(order.created_at)) / 1000, trans);
+  const outcome = isOutcomeUnknown(order) ? trans.__('outcome unknown') : trans.__('being sent');
+  const cost = mayCost(order.price_per_hour, trans);
   return {
-    ...lookOf('unknown'),
+    ...(isOutcomeUnknown(order) ? lookOf('unknown') : lookOf('pending')),
     kindWord: trans.__('order'),
-    word,
-    detail: trans.__('outcome unknown'),
-    meta: '',
+    word: trans.__('%1: %2', order.verb, outcome),
+    alarm: order.on_sight ? trans.__('to be deleted on sight') : '',
+    meta: cost,
     tip: lines(
-      trans.__('A %1 of “%2” was sent, and its outcome is not known yet.', order.verb, order.name),
+      trans.__('A %1 of “%2” was sent %3; %4.', order.verb, order.name, since, outcome),
       order.note,
-      trans.__('Look before sending it again: %cluster_recover in a notebook.')
+      cost,
+      order.on_sight ? trans.__('It is deleted as soon as it shows.') : null,
+      trans.__('Order %1', order.order_id)
     )
   };
 }

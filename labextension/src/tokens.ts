@@ -31,8 +31,10 @@ export interface IView {
 export interface IClustersModel extends IDisposable {
   readonly view: IView;
   readonly changed: ISignal<IClustersModel, IView>;
-  /** Whether somebody is looking. While nobody is, nothing is fetched. */
+  /** Whether somebody is looking. While nobody is, nothing is fetched by time. */
   isWatched: boolean;
+  /** Whether the list is fetched, although nobody is looking at it, when the server says that something changed. */
+  isFollowed: boolean;
   /** Fetch the list now; calls that come while it is being fetched share one more fetch. */
   refresh(): Promise<void>;
 }

@@ -104,8 +104,12 @@ function accountRows(place: Place, groups: IGroups, collapsed: ReadonlySet<strin
   ];
 }
 
+export function orderKey({ account, order_id: id }: Pick<IOrder, 'account' | 'order_id'>): string {
+  return `${accountKey(account)}/order:${encodeURIComponent(id)}`;
+}
+
 function orderRow(order: IOrder, place: Place): IOrderRow {
-  const key = `order:${order.order_id}`;
+  const key = orderKey(order);
   return { ...place, kind: 'order', key, name: order.name, order, level: 2, isExpanded: null };
 }
 

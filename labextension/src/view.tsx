@@ -6,13 +6,16 @@ import * as React from 'react';
 
 import { Actions } from './actions';
 import { IAccount } from './api';
+import { overdueDelete, serverNow } from './certainty';
 import { age, ageOf } from './format';
 import { useNow, useSignals } from './hooks';
 import { IItemHandlers, Item } from './item';
 import { Tree } from './list';
 import { Outline } from './outline';
+import { Recovery } from './recovery';
 import { describe } from './text';
 import { IClustersModel, IView } from './tokens';
+import { Row } from './tree';
 
 const MAX_NOTICES = 3;
 
@@ -20,6 +23,7 @@ export interface IViewProps {
   model: IClustersModel;
   outline: Outline;
   actions: Actions;
+  recovery: Pick<Recovery, 'candidatesOf'>;
   handlers: IItemHandlers;
   trans: TranslationBundle;
   isVisible: boolean;
@@ -51,7 +55,9 @@ interface ITimedProps extends IViewProps {
 }
 
 function ClustersTree(props: ITimedProps): React.ReactElement {
-  const { outline, actions, handlers, trans, view, now } = props;
+  const { outline, actions, recovery, handlers, trans, view, now } = props;
+  const candidates = (row: Row) =>
+    row.kind === 'order' ? (recovery.candidatesOf(row.order)?.length ?? 0) : 0;
   return (
     <Tree
       outline={outline}
@@ -73,7 +79,7 @@ function ClustersTree(props: ITimedProps): React.ReactElement {
           handlers={handlers}
           trans={trans}
           {...place}
-          {...describe(row, view, now, trans)}
+          {...describe(row, view, now, trans, candidates(row))}
         />
       )}
     />
@@ -143,6 +149,7 @@ function Notices(props: ITimedProps): React.ReactElement {
           {notice}
         </p>
       ))}
+      <OverdueDeletes {...props} />
       {isCut && (
         <p className="jp-GpuClusters-notice" data-tone="bad">
           <b>{trans.__('Could not look.')}</b>{' '}
@@ -161,6 +168,30 @@ function Notices(props: ITimedProps): React.ReactElement {
         </p>
       )}
     </div>
+  );
+}
+
+/** Clusters that were to go long ago: they may bill on. */
+function OverdueDeletes({ trans, view, now }: ITimedProps): React.ReactElement | null {
+  const { state } = view;
+  if (state === null) {
+    return null;
+  }
+  const atMs = serverNow(view, now);
+  const overdue = state.clusters.filter(cluster => overdueDelete(cluster, state, atMs));
+  return (
+    <>
+      {overdue.slice(0, MAX_NOTICES).map(({ account, cluster_id: id, full_name: name, reason }) => (
+        <p key={`${account}/${id}`} className="jp-GpuClusters-notice" data-tone="warn">
+          <b>{trans.__('%1 is still not confirmed gone.', name)}</b> {reason}
+        </p>
+      ))}
+      {overdue.length > MAX_NOTICES && (
+        <p className="jp-GpuClusters-notice" data-tone="warn">
+          {trans.__('%1 more are not confirmed gone.', overdue.length - MAX_NOTICES)}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -7,6 +7,8 @@ import { CommandIds } from '../commandids';
 import { addCommands } from '../commands';
 import { addFormCommands } from '../formcommands';
 import { Outline } from '../outline';
+import { Recovery } from '../recovery';
+import { addRecoveryCommands } from '../recoverycommands';
 import { targetKey } from '../forms/target';
 import { account, cluster, state, ToldModel, view, workload } from './make';
 
@@ -49,6 +51,13 @@ beforeEach(() => {
       return Promise.resolve();
     },
     openDetails: ({ name }) => did.push(`details ${name}`)
+  });
+  addRecoveryCommands(commands, {
+    model,
+    outline,
+    trans,
+    recovery: {} as unknown as Recovery,
+    openOrphans: () => undefined
   });
   model.show(view(state({ accounts: [account()], clusters: [demo], workloads: [train, done] })));
 });

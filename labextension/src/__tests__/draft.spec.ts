@@ -36,6 +36,7 @@ function planned(id: string, ask: Ask = 'price'): IPlanned {
     price_per_hour: { amount: '6', currency: 'USD' },
     commitment: null,
     confirm: null,
+    max_hours: null,
     warnings: []
   };
   const agreement = ask === 'nothing' ? null : 'I agree';
@@ -90,7 +91,16 @@ describe('Planning', () => {
     draft.write({ nodes: 2 });
     draft.write({ nodes: 3 });
     const { wish } = await plan(2);
-    expect(wish).toEqual({ verb: 'create', account: 'slow', name: 'demo', spec: { nodes: 3 } });
+    const rest = { account: 'slow', name: 'demo', spec: { nodes: 3 }, max_hours: null };
+    expect(wish).toEqual({ verb: 'create', ...rest });
+  });
+
+  it('asks with the hours after which it is to be deleted', async () => {
+    await plan(1);
+    draft.maxHours = '1.5';
+    expect((await plan(2)).wish).toMatchObject({ max_hours: 1.5 });
+    draft.maxHours = '';
+    expect((await plan(3)).wish).toMatchObject({ max_hours: null });
   });
 
   it('takes only the newest plan', async () => {

@@ -8,6 +8,7 @@ import {
   IAccount,
   ICluster,
   IHealth,
+  IOrder,
   IState,
   IWorkload,
   SCHEMA_VERSION
@@ -53,6 +54,8 @@ export function cluster(name: string, change: Partial<ICluster> = {}): ICluster 
     created_at: NOW,
     ends_at: null,
     login_address: null,
+    vanished_at: null,
+    order_id: null,
     created_here: true,
     reason: null,
     ...change
@@ -79,6 +82,23 @@ export function workload(on: ICluster, name: string, change: Partial<IWorkload> 
     exit_code: null,
     first_failed_rank: null,
     reason: null,
+    ...change
+  };
+}
+
+export function order(name: string, change: Partial<IOrder> = {}): IOrder {
+  return {
+    order_id: `o-${name}`,
+    verb: 'create',
+    account: 'local',
+    name,
+    remote_name: `${name}-1f0ak3j2hq`,
+    state: 'not_seen',
+    note: 'The provider does not show it; it may still appear.',
+    created_at: '2026-11-30T11:50:00Z',
+    target_id: null,
+    price_per_hour: { amount: '6', currency: 'USD' },
+    on_sight: false,
     ...change
   };
 }
@@ -138,6 +158,7 @@ export class ToldModel implements IClustersModel {
 
   readonly changed = new Signal<this, IView>(this);
   isWatched = false;
+  isFollowed = false;
   isDisposed = false;
   refreshes = 0;
 

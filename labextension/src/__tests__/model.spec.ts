@@ -165,3 +165,29 @@ describe('while somebody looks', () => {
     expect(looks()).toBe(1);
   });
 });
+
+describe('while nobody looks but somebody wants to be told', () => {
+  const pause = () => new Promise(resolve => setTimeout(resolve, 50));
+
+  beforeEach(() => {
+    model.isFollowed = true;
+  });
+
+  it('a page that had no list asks for one when there is news, not before', async () => {
+    bus.emit('one', 1, 'heartbeat');
+    document.dispatchEvent(new Event('visibilitychange'));
+    await pause();
+    expect(looks()).toBe(0);
+    bus.emit('one', 2);
+    await until(() => looks() === 1);
+  });
+
+  it('asks again after a gap, and not by time', async () => {
+    await model.refresh();
+    bus.emit('one', 2, 'heartbeat');
+    await pause();
+    expect(looks()).toBe(1);
+    bus.emit('one', 9, 'heartbeat');
+    await until(() => looks() === 2);
+  });
+});

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { IState } from '../api';
 import { buildRows, clusterKey, ITreeOptions, Row } from '../tree';
-import { account, cluster, state, workload } from './make';
+import { account, cluster, order, state, workload } from './make';
 
 const demo = cluster('demo');
 const FULL = state({
@@ -67,11 +67,7 @@ describe('buildRows', () => {
   });
 
   it('shows an order whose outcome is unknown, but not a delete, which is a phase', () => {
-    const order = { account: 'local', state: 'open' as const, note: null, created_at: '' };
-    const orders = [
-      { ...order, order_id: '1', verb: 'create', name: 'lost' },
-      { ...order, order_id: '2', verb: 'delete', name: 'demo' }
-    ];
+    const orders = [order('lost'), order('demo', { verb: 'delete' })];
     const shown = rows(state({ orders })).filter(({ kind }) => kind === 'order');
     expect(shown.map(({ name }) => name)).toEqual(['lost']);
   });

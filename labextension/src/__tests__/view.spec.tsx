@@ -10,7 +10,7 @@ import { TYPE_AHEAD_MS } from '../list';
 import { Outline } from '../outline';
 import { IView } from '../tokens';
 import { ClustersView } from '../view';
-import { account, cluster, state, ToldModel, view, workload } from './make';
+import { account, cluster, NOW, order, state, ToldModel, view, workload } from './make';
 
 const trans = nullTranslator.load('test');
 const demo = cluster('demo');
@@ -32,23 +32,25 @@ const FULL = state({
 });
 
 /** What the page asked to be done with rows, by their keys. */
-let asked: { open: string[]; remove: string[] };
+let asked: { open: string[]; remove: string[]; settle: string[] };
 let model: ToldModel;
 let outline: Outline;
 
 function show(first: IView): void {
   model = new ToldModel(view(null));
   outline = new Outline(model);
-  asked = { open: [], remove: [] };
+  asked = { open: [], remove: [], settle: [] };
   const handlers = {
     activate: (key: string) => outline.activate(key),
     toggle: (key: string) => outline.setExpanded(key, !outline.active?.isExpanded),
     open: (key: string) => asked.open.push(key),
     remove: (key: string) => asked.remove.push(key),
+    settle: (key: string, offer: string) => asked.settle.push(`${offer} ${key}`),
     create: () => undefined
   };
+  const recovery = { candidatesOf: () => null };
   const actions = new Actions({ api: {} as IApi, model, dialogs: {} as IDialogs, trans });
-  render(<ClustersView isVisible {...{ model, outline, actions, handlers, trans }} />);
+  render(<ClustersView isVisible {...{ model, outline, actions, recovery, handlers, trans }} />);
   act(() => model.show(first));
 }
 
@@ -195,7 +197,10 @@ describe('the keyboard', () => {
 
   it('opens with Enter and removes with Delete', () => {
     press('ArrowDown', 'ArrowDown', 'Enter', 'Delete');
-    expect(asked).toEqual({ open: ['local/id-demo/w-train'], remove: ['local/id-demo/w-train'] });
+    expect(asked).toMatchObject({
+      open: ['local/id-demo/w-train'],
+      remove: ['local/id-demo/w-train']
+    });
   });
 
   it('leaves keys with a modifier to JupyterLab', () => {
@@ -230,7 +235,26 @@ describe('the buttons of a row', () => {
     show(view(FULL));
     fireEvent.click(screen.getByLabelText('Delete cluster zeta…'));
     fireEvent.click(screen.getByLabelText('Show the log of train'));
-    expect(asked).toEqual({ open: ['local/id-demo/w-train'], remove: ['local/id-zeta'] });
+    expect(asked).toMatchObject({ open: ['local/id-demo/w-train'], remove: ['local/id-zeta'] });
+  });
+
+  it('of an order settle it, and are off while it is being sent', () => {
+    const sending = order('new', { state: 'open', note: null });
+    show(view({ ...FULL, orders: [order('lost'), sending] }));
+    fireEvent.click(screen.getByLabelText('Check now what became of lost'));
+    fireEvent.click(screen.getByLabelText('Delete lost as soon as it shows…'));
+    fireEvent.click(screen.getByLabelText('Close lost…'));
+    fireEvent.click(screen.getByLabelText('Close new…'));
+    const key = 'local/order:o-lost';
+    expect(asked.settle).toEqual([`check ${key}`, `delete ${key}`, `close ${key}`]);
+    expect(screen.queryByLabelText('Adopt what was made of lost…')).toBeNull();
+  });
+
+  it('of a cluster that vanished close it', () => {
+    show(view(state({ clusters: [cluster('gone', { vanished_at: NOW })] })));
+    fireEvent.click(screen.getByLabelText('Close gone…'));
+    expect(asked.settle).toEqual(['close local/id-gone']);
+    expect(items()[1]?.dataset.vanished).toBe('true');
   });
 
   it('do nothing where it cannot be done, and say why', () => {
@@ -317,6 +341,19 @@ describe('after a failure', () => {
   it('what everybody should know stands above the list', () => {
     show(view({ ...FULL, notices: ['A damaged journal was set aside.'] }));
     expect(screen.getByRole('status').textContent).toContain('A damaged journal was set aside.');
+  });
+
+  it('a delete that is not confirmed for long stands above the list with its reason', () => {
+    const going = cluster('going', { phase: 'deleting', reason: 'It may bill on.' });
+    const wish = order('going', {
+      verb: 'delete',
+      target_id: going.cluster_id,
+      created_at: '2026-11-30T11:00:00Z'
+    });
+    show(view(state({ clusters: [going], orders: [wish] })));
+    expect(screen.getByRole('status').textContent).toContain(
+      'local/going is still not confirmed gone. It may bill on.'
+    );
   });
 
   it('a server part of another version is named', () => {

@@ -48,7 +48,14 @@ export interface IChoices {
 }
 
 export type Wish =
-  | { verb: 'create'; account: string; name: string | null; spec: ReadonlyJSONObject }
+  | {
+      verb: 'create';
+      account: string;
+      name: string | null;
+      spec: ReadonlyJSONObject;
+      /** After so many hours it is to be deleted. */
+      max_hours: number | null;
+    }
   | ({ verb: 'submit'; name: string | null; spec: ReadonlyJSONObject } & ClusterRef)
   | ({ verb: 'scale'; nodes: number } & ClusterRef)
   | ({ verb: 'act'; action: string; spec: ReadonlyJSONObject } & ClusterRef);
@@ -67,6 +74,8 @@ export interface IPlan {
   price_per_hour: IMoney | null;
   commitment: IMoney | null;
   confirm: string | null;
+  /** After so many hours we delete it, where the provider keeps no end time itself. */
+  max_hours: number | null;
   warnings: string[];
 }
 

@@ -89,6 +89,15 @@ export class Draft implements IDisposable {
     return this._name;
   }
 
+  /** After how many hours a new cluster is to be deleted, as typed; empty for never. */
+  get maxHours(): string {
+    return this._maxHours;
+  }
+  set maxHours(value: string) {
+    this._maxHours = value;
+    this._touch();
+  }
+
   get data(): JSONObject {
     return this._data;
   }
@@ -233,7 +242,8 @@ export class Draft implements IDisposable {
     this._emit();
     try {
       const name = hasName(this.target) ? this._name.trim() || null : null;
-      const wish = wishOf(this.target, this._account, name, this._spec());
+      const hours = this._maxHours.trim() ? Number(this._maxHours) : null;
+      const wish = wishOf(this.target, this._account, name, this._spec(), hours);
       const planned = await this._options.api.plan(wish, request.signal);
       if (request === this._request) {
         this._planned = planned;
@@ -349,6 +359,7 @@ export class Draft implements IDisposable {
   private _fields: IFormFields | null = null;
   private _loadError: ApiError | null = null;
   private _name = '';
+  private _maxHours = '';
   private _data: JSONObject = {};
   private _isTouched = false;
   private _timer: ReturnType<typeof setTimeout> | null = null;

@@ -68,6 +68,9 @@ function PlanRows({ plan, trans }: { plan: IPlan; trans: TranslationBundle }): R
   if (plan.commitment) {
     rows.push([trans.__('Commitment'), trans.__('%1 in all', money(plan.commitment))]);
   }
+  if (plan.max_hours !== null) {
+    rows.push([trans.__('Deleted after'), trans.__('%1 h', plan.max_hours)]);
+  }
   return (
     <>
       <dl className="jp-GpuClusters-planRows">

@@ -65,10 +65,11 @@ export function wishOf(
   target: Target,
   account: string,
   name: string | null,
-  spec: JSONObject
+  spec: JSONObject,
+  maxHours: number | null = null
 ): Wish {
   if (target.kind === 'create') {
-    return { verb: 'create', account, name, spec };
+    return { verb: 'create', account, name, spec, max_hours: maxHours };
   }
   const cluster = { account: target.account, cluster_id: target.cluster_id };
   switch (target.kind) {

@@ -17,6 +17,9 @@ import { SchemaForm } from './schemaform';
 import { hasName, Target } from './target';
 import { Problems } from './templates';
 
+/** The field of a wish that says when it ends. */
+const MAX_HOURS = 'max_hours';
+
 export interface IFormHost {
   /** Accounts that can create clusters. */
   accounts: readonly IAccount[];
@@ -76,8 +79,9 @@ export function FormView(props: IFormViewProps): React.ReactElement {
   const placed = React.useMemo(() => {
     const problems = isTouched ? all : [];
     const own = hasName(target) ? problems.filter(({ field }) => field === 'name') : [];
-    const others = problems.filter(problem => !own.includes(problem));
-    return { own, ...place(others, fields?.schema ?? {}, data) };
+    const ends = problems.filter(({ field }) => field === MAX_HOURS);
+    const others = problems.filter(problem => !own.includes(problem) && !ends.includes(problem));
+    return { own, ends, ...place(others, fields?.schema ?? {}, data) };
   }, [target, all, isTouched, data, fields]);
   return (
     <div
@@ -93,6 +97,9 @@ export function FormView(props: IFormViewProps): React.ReactElement {
           {draft.target.kind === 'create' && <AccountField {...props} />}
           {hasName(draft.target) && (
             <NameField {...props} problems={placed.own.map(({ text }) => text)} />
+          )}
+          {draft.target.kind === 'create' && (
+            <EndField {...props} problems={placed.ends.map(({ text }) => text)} />
           )}
         </div>
         {!fields && !loadError && <p role="status">{trans.__('Loading the fields…')}</p>}
@@ -172,6 +179,33 @@ function NameField(props: IFormViewProps & { problems: string[] }): React.ReactE
         placeholder={isNeeded ? undefined : trans.__('left empty, one is made up')}
         value={draft.name}
         onChange={event => draft.rename(event.target.value)}
+      />
+      <Problems id={`${id}__error`} texts={problems} />
+    </div>
+  );
+}
+
+/** When a new cluster is to be deleted by itself. */
+function EndField(props: IFormViewProps & { problems: string[] }): React.ReactElement {
+  const { draft, problems, trans } = props;
+  const id = React.useId();
+  return (
+    <div className="jp-GpuClusters-field" data-invalid={problems.length > 0 || undefined}>
+      <label htmlFor={id}>{trans.__('Delete after (hours)')}</label>
+      <input
+        id={id}
+        type="number"
+        min={0}
+        step="any"
+        className="jp-GpuClusters-input"
+        autoComplete="off"
+        aria-invalid={problems.length > 0}
+        aria-describedby={describedBy(id)}
+        placeholder={trans.__('left empty, it goes on until it is deleted')}
+        value={draft.maxHours}
+        onChange={event => {
+          draft.maxHours = event.target.value;
+        }}
       />
       <Problems id={`${id}__error`} texts={problems} />
     </div>
