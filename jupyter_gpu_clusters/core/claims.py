@@ -162,12 +162,15 @@ class Claims:
         )
 
     def _forget_old(self) -> None:
-        files = sorted(self._released.glob("*.json"), key=lambda file: file.stat().st_mtime)
-        for file in files[:-_KEPT_RELEASED]:
-            file.unlink(missing_ok=True)
+        """Remove old records, and what killed processes left half done; others may be quicker."""
+        with suppress(OSError):
+            files = sorted(self._released.glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-_KEPT_RELEASED]:
+                file.unlink()
         for scratch in self._live.glob(".*.json.*"):
-            if time.time() - scratch.stat().st_mtime > _SCRATCH_FOR_S:
-                scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                if time.time() - scratch.stat().st_mtime > _SCRATCH_FOR_S:
+                    scratch.unlink()
 
 
 def _to_bytes(order: Order) -> bytes:

@@ -14,9 +14,8 @@ from unittest.mock import patch
 
 from anyio import to_thread
 
-from jupyter_gpu_clusters.core import consent, models, orders, rows, watch, watching
+from jupyter_gpu_clusters.core import consent, database, models, orders, rows, watch, watching
 from jupyter_gpu_clusters.core.claims import Claims
-from jupyter_gpu_clusters.core.database import Database
 
 from .clock import wall_time
 from .process import CURRENT, Killed
@@ -50,8 +49,10 @@ def simulated(world: World) -> Iterator[None]:
         (orders, "is_dead", world.is_dead),
         (rows, "gethostname", _host_name),
         (os, "urandom", random_bytes),
+        (database, "_is_on_local_disk", lambda path: True),
+        (database, "_file_id", lambda path: None),
         (os, "fsync", lambda handle: None),
-        (Database, "write", _durable(world, Database.write)),
+        (database.Database, "write", _durable(world, database.Database.write)),
         *((Claims, name, _durable(world, getattr(Claims, name))) for name in ("claim", "update", "release")),
     ]
     with ExitStack() as stack:

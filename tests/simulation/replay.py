@@ -34,7 +34,9 @@ def _tell(world: World, step: Step) -> None:
         for order in world.checks.orders(journal):
             ids = " ".join(order.remote_ids)
             about = order.target_id or ids
-            lines.append(f"{'':14}{journal} {order.verb} {order.name} {about} {order.order_id}: {order.state} {order.note}")
+            lines.append(
+                f"{'':14}{journal} {order.verb} {order.name} {about} {order.order_id}: {order.state} {order.note}"
+            )
     sys.stdout.write("\n".join([*lines, ""]))
 
 
