@@ -12,6 +12,7 @@ from jupyter_gpu_clusters.core.service import Service
 from jupyter_gpu_clusters.core.specs import build_spec
 from jupyter_gpu_clusters.providers.e2e.provider import E2EProvider
 from jupyter_gpu_clusters.providers.e2e.spec import E2ESpec
+from jupyter_gpu_clusters.sandbox import Sandbox
 from tests.contracts.fixtures import CheckedSandbox
 
 from .conftest import account
@@ -39,7 +40,7 @@ CHENNAI = {
 }
 
 
-def foreign(sandbox: CheckedSandbox, count: int = 1, location: str = "Delhi", **changes: Any) -> None:
+def foreign(sandbox: Sandbox, count: int = 1, location: str = "Delhi", **changes: Any) -> None:
     """Somebody else's clusters."""
     base = BODY if location == "Delhi" else CHENNAI
     sandbox.setup("e2e", stock={"sku_id": base["sku_id"], "nodes": 1000})
