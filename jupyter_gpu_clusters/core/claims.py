@@ -21,6 +21,11 @@ from .locks import file_lock
 from .models import Order, Verb
 from .paths import make_private, sync_folder, write_durably, write_once
 
+
+class DamagedIntentError(JournalError):
+    """An intent file is there and says nothing that can be understood."""
+
+
 _KEPT_RELEASED = 2000
 _LOCKED_WITHIN_S = 10.0
 _SCRATCH_FOR_S = 3600.0
@@ -49,8 +54,7 @@ class Claims:
         """
         path = self._path(order)
         try:
-            make_private(self._released.parent)
-            make_private(self._released)
+            self._make_folders()
             try:
                 write_once(path, _to_bytes(order))
             except FileExistsError:
@@ -89,6 +93,15 @@ class Claims:
                 sync_folder(path.parent)
         return order
 
+    def mend(self, order: Order) -> None:
+        """Write the claim of an order anew where its file is damaged."""
+        with self._locked():
+            try:
+                self._read(self._path(order))
+            except DamagedIntentError:
+                if not self._record(order).exists():
+                    write_durably(self._path(order), _to_bytes(order))
+
     def release(self, order: Order) -> None:
         """Give the name back; the file is kept among the released ones as a record. Calm when it is free already."""
         with self._locked():
@@ -104,6 +117,7 @@ class Claims:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
+            self._make_folders()
             with file_lock(self._live / ".lock", within_s=_LOCKED_WITHIN_S):
                 yield
         except OSError as exc:
@@ -112,6 +126,10 @@ class Claims:
                 hint="Make room there or make it writable; %cluster_recover then finds out what is there.",
             ) from exc
 
+    def _make_folders(self) -> None:
+        make_private(self._live)
+        make_private(self._released)
+
     def _holds(self, order: Order) -> bool:
         held = self._read(self._path(order))
         return held is not None and held.order_id == order.order_id
@@ -119,6 +137,10 @@ class Claims:
     def holder(self, order: Order) -> Order | None:
         """The order that holds the claim `order` would need, if any."""
         return self._read(self._path(order))
+
+    def released(self, order: Order) -> Order | None:
+        """The record of an order that has given its name back; it may be older than what became of it."""
+        return self._read(self._record(order))
 
     def all(self) -> Iterator[Order]:
         """Every claim that is held now."""
@@ -150,7 +172,7 @@ class Claims:
         except OSError as exc:
             raise self._unreadable(path, exc) from exc
         except ValidationError as exc:
-            raise JournalError(
+            raise DamagedIntentError(
                 f"The intent file {path} cannot be understood; what it ordered may exist.",
                 hint="Look at the provider's own list, then move the file away.",
             ) from exc

@@ -194,9 +194,10 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    """Fail like SQLite where damage would be misread without an error: an order missing in an index, text cut short."""
+    """Fail like SQLite where damage would be misread without an error: a row missing in an index, text cut short."""
     is_whole = connection.execute("PRAGMA integrity_check('orders')").fetchone()[0] == "ok"
-    if not is_whole or _has_damaged_text(connection):
+    has_tick = connection.execute("SELECT 1 FROM meta WHERE key = 'tick'").fetchone() is not None
+    if not is_whole or not has_tick or _has_damaged_text(connection):
         raise sqlite3.DatabaseError(_MISREAD)
 
 

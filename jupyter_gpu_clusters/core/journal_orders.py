@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from . import rows
-from .claims import Claims
+from .claims import Claims, DamagedIntentError
 from .database import Database
 from .models import Order, OrderState, utc_now
 
@@ -112,11 +113,58 @@ class OrderRecords:
         return {remote_id: order.members for order in orders for remote_id in order.remote_ids}
 
     def restore_orders(self) -> None:
-        """Copy orders that only the intent files know into the database (after a crash or a lost database)."""
+        """Bring files and rows together again after a crash, a lost database or lost files.
+
+        Rows are read first: what has none among them and a file was claimed meanwhile, or before a crash.
+        """
         known = set(self._order_ids())
-        lost = [order for order in self.claims.all() if order.order_id not in known]
+        still_open, living = self.open_orders(), self._living_creates()
+        held = {order.order_id: order for order in self._all_claims(mended_from=(*still_open, *living))}
+        lost = [order for order in held.values() if order.order_id not in known]
         if lost:
-            self.database.write(lambda c: rows.put_orders(c, lost))
+            self.database.write(lambda c: rows.put_lost_orders(c, lost))
+        for order in still_open:
+            settled = self._settled_in_file(order, held.get(order.order_id))
+            if settled is not None:
+                self.put_order(settled)
+        for order in (*still_open, *living):
+            if order.order_id not in held:
+                self.claims.update(order)
+
+    def held_orders(self) -> list[Order]:
+        """Every order that holds a name now."""
+        self.restore_orders()
+        return list(self.claims.all())
+
+    def _all_claims(self, mended_from: Sequence[Order]) -> list[Order]:
+        """The claims; damaged files are written anew from rows first."""
+        try:
+            return list(self.claims.all())
+        except DamagedIntentError:
+            for order in mended_from:
+                self.claims.mend(order)
+            return list(self.claims.all())
+
+    def _settled_in_file(self, order: Order, held: Order | None) -> Order | None:
+        """What became of an order whose row was not written any more."""
+        if held is not None:
+            return held if not held.state.is_open else None
+        record = self.claims.released(order)
+        if record is None:
+            return None
+        return record if not record.state.is_open else record.model_copy(update={"state": OrderState.CLOSED})
+
+    def _living_creates(self) -> list[Order]:
+        """Answered creates whose clusters are not known to be gone: their names are taken."""
+        found = self.database.read(
+            lambda c: c.execute(
+                "SELECT DISTINCT orders.body FROM clusters JOIN orders ON orders.identity = clusters.identity "
+                "AND orders.order_id = json_extract(clusters.snapshot, '$.order_id') "
+                "WHERE clusters.phase != 'deleted' AND orders.state = 'done' "
+                "AND json_extract(orders.body, '$.verb') = 'create'"
+            ).fetchall()
+        )
+        return [rows.read_order(row["body"]) for row in found]
 
     def _order_ids(self) -> list[str]:
         found = self.database.read(lambda c: c.execute("SELECT order_id FROM orders").fetchall())

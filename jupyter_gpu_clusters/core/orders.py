@@ -25,6 +25,9 @@ from .provider import ActsOnClusters, CreatesClusters, Provider, RunsWorkloads, 
 
 T = TypeVar("T")
 
+_AT_WORK: set[str] = set()
+"""Orders that this process has claimed or is sending now."""
+
 SETTLE_WAIT_S = 120.0
 SENDER_GIVEN_UP_AFTER_S = 180.0
 """After so long somebody else may look for an order whose sender cannot be proven dead (it ran on another host)."""
@@ -75,6 +78,7 @@ class Orders:
         order, is_mine = await placing
         if is_mine:
             await self.close(order, "Interrupted before anything was sent.")
+            _AT_WORK.discard(order.order_id)
 
     async def see_through(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for `work`, which goes on when the wait is interrupted."""
@@ -90,17 +94,22 @@ class Orders:
 
     async def holder(self, plan: Plan) -> Order | None:
         """The order that holds the name the plan would claim."""
+        await to_thread.run_sync(self._journal.restore_orders)
         return await to_thread.run_sync(lambda: self._journal.claims.holder(self._new_order(plan)))
 
     def _place(self, plan: Plan) -> tuple[Order, bool]:
+        self._journal.restore_orders()
         order = self._new_order(plan)
+        _AT_WORK.add(order.order_id)
         holder = self._journal.claims.claim(order)
         if holder.order_id != order.order_id:
+            _AT_WORK.discard(order.order_id)
             return holder, False
         try:
             self._journal.put_order(order)
         except JournalError:
             self._journal.claims.release(order)
+            _AT_WORK.discard(order.order_id)
             raise
         return order, True
 
@@ -137,14 +146,20 @@ class Orders:
         GpuClustersError : a definite refusal, or certainly nothing was sent; the order is closed.
         OutcomeUnknownError : anything else; the order stays open.
         """
-        return await self.see_through(self._complete(order, request))
+        return await self.see_through(self._at_work(order, request))
+
+    async def _at_work(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await self._complete(order, request)
+        finally:
+            _AT_WORK.discard(order.order_id)
 
     async def _complete(self, order: Order, request: Callable[[], Awaitable[T]]) -> T:
         try:
             result = await request()
         except GpuClustersError as exc:
             if exc.is_definite and not (order.verb is Verb.DELETE and order.note is not None):
-                await self._finish(order, OrderState.REFUSED, (), exc.message)
+                await self._record_refusal(order, exc)
                 raise
             raise await self._leave_open(order, exc, exc.ids) from exc
         except Exception as exc:
@@ -159,6 +174,12 @@ class Orders:
                 provider=order.provider,
             ) from exc
         return result
+
+    async def _record_refusal(self, order: Order, exc: GpuClustersError) -> None:
+        try:
+            await self._finish(order, OrderState.REFUSED, (), exc.message)
+        except JournalError as failure:
+            exc.hint = f"{exc.hint or ''} The journal could not record the refusal: {failure.message}".strip()
 
     async def _record(self, order: Order, result: object) -> None:
         match result:
@@ -267,7 +288,7 @@ class Orders:
             if holder is None or holder.order_id != order.order_id:
                 return None
             late = asyncio.get_running_loop().time() > deadline
-            if not holder.state.is_open or holder.note or is_dead(holder.sender) or late:
+            if not holder.state.is_open or _has_ended(holder) or late:
                 return holder
             await asyncio.sleep(0.25)
 
@@ -276,7 +297,7 @@ class Orders:
 
         Found: adopted. Proven not to have happened: closed. Otherwise "not seen", and it stays.
         """
-        has_ended = order.note is not None or is_dead(order.sender)
+        has_ended = _has_ended(order)
         if not has_ended and not self._is_old(order):
             return order
         search = await self.search(provider, order)
@@ -322,6 +343,13 @@ class Orders:
         if now is not None and (now.phase.is_final or (now.phase in _AT_REST) == (order.verb is Verb.SUSPEND)):
             return Search(workloads=(now,))
         return Search(reason=f"It does not show yet that the {order.verb} took effect.")
+
+
+def _has_ended(order: Order) -> bool:
+    """Whether its sender will do no more for it."""
+    if order.note is not None or is_dead(order.sender):
+        return True
+    return order.sender == this_process() and order.order_id not in _AT_WORK
 
 
 def _not_seen(search: Search) -> str:

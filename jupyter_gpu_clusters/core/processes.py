@@ -14,13 +14,21 @@ from pathlib import Path
 
 @functools.cache
 def _machine() -> str:
-    """Host name and, on Linux, boot and pid namespace: within these a pid means one thing."""
+    """Host name and, on Linux, boot, pid namespace and installation: within these a pid means one thing."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
         boot = namespace = ""
-    return f"{socket.gethostname()}/{boot}/{namespace}"
+    return f"{socket.gethostname()}/{boot}/{namespace}/{_installation()}"
+
+
+def _installation() -> str:
+    """What tells two machines of one name apart (machine-id(5)); empty where the system has none."""
+    try:
+        return Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        return ""
 
 
 def start_time(pid: int) -> str | None:
@@ -55,9 +63,11 @@ def is_dead(process: str) -> bool:
     """Whether `process` has certainly ended. False also means "cannot tell"."""
     machine, _, rest = process.partition("|")
     pid, _, started = rest.partition("|")
-    if not pid.isdigit() or machine.split("/")[0] != socket.gethostname():
-        return False
     here = _machine()
-    if machine.split("/")[1] != here.split("/")[1]:
-        return True
+    host, boot, _, installation = (machine.split("/") + [""] * 3)[:4]
+    own_host, own_boot, _, own_installation = here.split("/")
+    if not pid.isdigit() or host != own_host or installation != own_installation:
+        return False
+    if boot != own_boot:
+        return installation != ""
     return machine == here and start_time(int(pid)) != started

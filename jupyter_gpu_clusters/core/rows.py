@@ -8,6 +8,9 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from socket import gethostname
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from .errors import JournalError
 from .ledger import prune as prune_costs
@@ -24,6 +27,8 @@ from .models import (
     utc_now,
 )
 from .names import windows
+
+T = TypeVar("T", bound=BaseModel)
 
 GONE_AFTER_MISSES = 2
 GONE_AFTER = timedelta(seconds=5)
@@ -43,19 +48,30 @@ class LeaseLostError(JournalError):
     """Another process has taken over the polling; what was read is dropped."""
 
 
+def _read(model: type[T], text: str) -> T:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as exc:
+        fields = ", ".join(".".join(map(str, one["loc"])) for one in exc.errors()[:5])
+        raise JournalError(
+            f"The journal holds a {model.__name__.lower()} that this release cannot read ({fields}).",
+            hint="A newer release may have written it: upgrade here and restart kernel and server.",
+        ) from None
+
+
 @functools.lru_cache(maxsize=20_000)
 def read_cluster(text: str) -> Cluster:
-    return Cluster.model_validate_json(text)
+    return _read(Cluster, text)
 
 
 @functools.lru_cache(maxsize=20_000)
 def read_workload(text: str) -> Workload:
-    return Workload.model_validate_json(text)
+    return _read(Workload, text)
 
 
 @functools.lru_cache(maxsize=20_000)
 def read_order(text: str) -> Order:
-    return Order.model_validate_json(text)
+    return _read(Order, text)
 
 
 def read_transition(row: sqlite3.Row) -> Transition:
@@ -76,9 +92,11 @@ def submitted_key(workload: Workload) -> str:
     return workload.submitted_at.isoformat() if workload.submitted_at else ""
 
 
-def put_orders(c: sqlite3.Connection, orders: Iterable[Order]) -> None:
+def put_lost_orders(c: sqlite3.Connection, orders: Iterable[Order]) -> None:
+    """Orders that only files know; one that has a row by now has a newer one."""
     for order in orders:
-        put_order(c, order)
+        if c.execute("SELECT 1 FROM orders WHERE order_id = ?", (order.order_id,)).fetchone() is None:
+            put_order(c, order)
 
 
 def put_order(c: sqlite3.Connection, order: Order) -> None:

@@ -57,7 +57,7 @@ class ServiceBase:
     async def _order_elsewhere(self, plan: Plan) -> Order | None:
         """The order of this account that holds the plan's name under another key, project or location."""
         what = (plan.verb, plan.provider, plan.account, plan.name, plan.target_id)
-        for order in await to_thread.run_sync(list, self._journal.claims.all()):
+        for order in await to_thread.run_sync(self._journal.held_orders):
             is_same = (order.verb, order.provider, order.account, order.name, order.target_id) == what
             if is_same and order.identity_key != plan.identity_key:
                 return order

@@ -65,7 +65,7 @@ class RecoveryVerbs(ServiceBase):
         providers, _ = self._accounts.usable()
         identities = {(await provider.identity()).key for provider in providers.values()}
         shown = {cluster.cluster_id for cluster in state.clusters}
-        orders = await to_thread.run_sync(list, self._journal.claims.all())
+        orders = await to_thread.run_sync(self._journal.held_orders)
         return [
             one
             for one in orders

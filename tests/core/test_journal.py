@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_gpu_clusters.core.errors import JournalError
 from jupyter_gpu_clusters.core.journal import Journal
 from jupyter_gpu_clusters.core.models import (
     Cluster,
@@ -185,3 +186,12 @@ def test_what_an_order_made_is_known_by_its_id_and_gets_the_ordered_name(journal
     found = {c.cluster_id: (c.name, c.created_here, c.order_id) for c in journal.clusters([make.IDENTITY])}
     assert found == {"c1": ("demo", True, ordered.order_id), "c2": ("demo", False, None)}
     assert journal.known_cluster("another identity", listed).created_here is False
+
+
+def test_a_row_of_a_newer_release_is_told_in_a_sentence(journal: Journal) -> None:
+    journal.put_order(make.order())
+    add = "UPDATE orders SET body = json_set(body, '$.novelty', 1)"
+    journal.database.write(lambda c: c.execute(add).rowcount)
+    with pytest.raises(JournalError, match=r"order that this release cannot read \(novelty\)") as told:
+        journal.open_orders()
+    assert "upgrade" in str(told.value.hint)

@@ -44,3 +44,12 @@ def test_an_earlier_boot_of_this_machine_is_dead() -> None:
     machine, pid, started = this_process().split("|")
     host, _, namespace = machine.split("/", 2)
     assert is_dead(f"{host}/another-boot/{namespace}|{pid}|{started}")
+
+
+def test_a_process_of_another_boot_is_dead_only_on_the_same_installation() -> None:
+    machine, pid, started = this_process().split("|")
+    host, _, namespace, installation = machine.split("/")
+    assert is_dead(f"{host}/earlier/{namespace}/{installation}|{pid}|{started}") == (installation != "")
+    assert not is_dead(f"{host}/earlier/{namespace}/other|{pid}|{started}")
+    assert not is_dead(f"{host}/earlier/{namespace}|{pid}|{started}")
+    assert not is_dead(f"{host}|{pid}|{started}")

@@ -139,7 +139,7 @@ class Reader:
                 self._tell(Told("failed", text=f"{order.sender} of another host is called dead"))
         for order_id, word in states:
             now, before = OrderState(word), self._seen.get(order_id, OrderState.OPEN)
-            if not before.is_open and now is not before:
+            if rank(now) < rank(before) or (not before.is_open and now is not before):
                 self._tell(Told("failed", text=f"row of {order_id} went from {before} to {now}"))
             self._seen[order_id] = now
         self._tell(Told("rows", count=len(found) + len(files)))

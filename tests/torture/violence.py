@@ -43,8 +43,6 @@ class Story:
     reads: int = 0
     busy: int = 0
     kills: int = 0
-    ghosts: int = 0
-    stale: int = 0
     violations: list[str] = field(default_factory=list)
     held: dict[str, Held] = field(default_factory=dict)
 
@@ -67,8 +65,7 @@ class Story:
         found = len(self.violations)
         return (
             f"{self.writes} writes, {self.reads} reads, {self.kills} kills, {len(self.held)} claims, "
-            f"{self.busy} times busy, {self.ghosts} rows behind their file, {self.stale} open rows a step back; "
-            f"violations: {found}"
+            f"{self.busy} times busy; violations: {found}"
         )
 
 
@@ -158,7 +155,7 @@ def judge(folder: Path, story: Story) -> None:
             *_broken(journal),
             *_held_by_two(story),
             *_lost(journal, story),
-            *_went_back(journal, story),
+            *_went_back(journal),
             *(f"set aside: {path.name}" for path in folder.glob("*corrupt*")),
         ]
     finally:
@@ -203,11 +200,12 @@ def _lost(journal: Journal, story: Story) -> Iterator[str]:
             yield f"the open order {order_id} is lost"
         if held.until is None and row.state.is_open and not held.order.state.is_open:
             yield f"the row of {order_id} says {row.state} after {held.order.state}"
-        story.ghosts += row.state.is_open and (file is None or not file.state.is_open)
+        if row.state.is_open and (file is None or not file.state.is_open):
+            yield f"the row of {order_id} is open, its file is not"
 
 
-def _went_back(journal: Journal, story: Story) -> Iterator[str]:
-    """What is settled never becomes open again; from "not seen" to "open" is counted."""
+def _went_back(journal: Journal) -> Iterator[str]:
+    """What is settled never becomes open again, what is "not seen" never just "open"."""
     rows: list[sqlite3.Row] = journal.database.read(
         lambda c: c.execute("SELECT object_id, after FROM transitions WHERE kind = 'order' ORDER BY seq").fetchall()
     )
@@ -215,7 +213,6 @@ def _went_back(journal: Journal, story: Story) -> Iterator[str]:
     for order_id, text in rows:
         state = OrderState(text.partition(" ")[2])
         before = last.get(order_id, OrderState.OPEN)
-        story.stale += rank(state) < rank(before) and before.is_open
-        if state.is_open and not before.is_open:
+        if rank(state) < rank(before):
             yield f"{order_id} went from {before} to {state}"
         last[order_id] = state
