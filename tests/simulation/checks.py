@@ -158,10 +158,17 @@ class Checks:
         return rented.exists_at(self._world.loop.time()) and not self._is_told_gone(journal, rented.cluster_id)
 
     def is_wished(self, journal: str, cluster_id: str) -> bool:
-        """Whether the user of a journal wants a cluster gone."""
+        """Whether the user of a journal wants a cluster gone by now."""
         rented = self._world.cloud.books.get(cluster_id)
-        is_unwanted = rented is not None and rented.order_id in self._world.unwanted
+        if rented is None:
+            return False
+        is_unwanted = rented.order_id in self._world.unwanted or self.is_over_time(rented, for_all=False)
         return is_unwanted or cluster_id in self._world.wished[journal]
+
+    def is_over_time(self, rented: Rented, *, for_all: bool) -> bool:
+        """Whether the end that its user set has come, by the clock of some host or of all."""
+        ends = (one.ends_at for one in self._world.cloud.requests if one.order_id == rented.order_id)
+        return any(end is not None and self._world.has_ended(end, for_all=for_all) for end in ends)
 
     def delete_request(self, journal: str, cluster_id: str) -> None:
         """A request to delete is being sent."""

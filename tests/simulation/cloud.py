@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, get_args
 
 from jupyter_gpu_clusters.core.errors import ConflictError, ProviderError, TransportError
 from jupyter_gpu_clusters.core.http_errors import LostAnswerError
 
-Fate = Literal["made", "answer_lost", "request_lost", "later", "much_later", "refused", "named_in_error", "mark_lost"]
+Fate = Literal[
+    "made", "answer_lost", "request_lost", "later", "much_later", "refused", "not_sent", "named_in_error", "mark_lost"
+]
 """What becomes of one request to create a cluster."""
 
 FATES: tuple[Fate, ...] = get_args(Fate)
@@ -67,13 +70,14 @@ class Row:
 
 @dataclass
 class Request:
-    """A request to create a cluster, as it arrived."""
+    """A request to create a cluster, as it arrived; its user wants it deleted at `ends_at` of the sender's clock."""
 
     owner: str
     order_id: str
     name: str
     base_name: str
     fate: Fate
+    ends_at: datetime | None = None
 
 
 @dataclass

@@ -21,7 +21,9 @@ kernels = st.sampled_from(tuple(KERNELS))
 names = st.sampled_from(NAMES)
 sizes = st.sampled_from((2, 3))
 fates = st.sampled_from(FATES)
+ends = st.sampled_from((None, None, 1.0, 20.0))
 choices = st.integers(0, 3)
+looks = st.sampled_from(("look", "recover"))
 gaps = st.sampled_from((0.5, 7.0, 60.0))
 hours = st.sampled_from((0.0, -1.0, -12.5, 12.5))
 """By how much wall clocks are wrong; two of them differ by up to 25 hours."""
@@ -91,7 +93,7 @@ class Simulation(RuleBasedStateMachine):
     def create_first(self, **what: Any) -> None:
         self.do("create", **what)
 
-    @rule(kernel=kernels, name=names, nodes=sizes, fate=fates, new=st.booleans(), then=moments)
+    @rule(kernel=kernels, name=names, nodes=sizes, fate=fates, new=st.booleans(), max_hours=ends, then=moments)
     def create(self, **what: Any) -> None:
         self.do("create", **what)
 
@@ -103,12 +105,12 @@ class Simulation(RuleBasedStateMachine):
     def ask(self, step: str, **what: Any) -> None:
         self.do(step, **what)
 
-    @rule(fault=st.sampled_from(LIST_FAULTS), kernel=kernels, gaps=st.lists(gaps, min_size=1, max_size=3))
-    def blink(self, fault: Fault, kernel: str, gaps: list[float]) -> None:
+    @rule(fault=st.sampled_from(LIST_FAULTS), step=looks, kernel=kernels, gaps=st.lists(gaps, min_size=1, max_size=3))
+    def blink(self, fault: Fault, step: str, kernel: str, gaps: list[float]) -> None:
         """Listings mislead while somebody looks, and are right again."""
         self.do("fault", fault=fault)
         for gap in gaps:
-            self.do("look", kernel=kernel, then=gap)
+            self.do(step, kernel=kernel, then=gap)
         self.do("cease", fault=fault)
 
     @precondition(lambda self: self.world.has_ours())
@@ -129,7 +131,7 @@ class Simulation(RuleBasedStateMachine):
     def kill(self, **what: Any) -> None:
         self.do("kill", **what)
 
-    @rule(step=st.sampled_from(("suspend", "go_on", "interrupt")), kernel=kernels, then=moments)
+    @rule(step=st.sampled_from(("suspend", "go_on", "interrupt", "restart")), kernel=kernels, then=moments)
     def signal(self, step: str, **what: Any) -> None:
         self.do(step, **what)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from jupyter_gpu_clusters.core import models
 from jupyter_gpu_clusters.core.accounts import Accounts
 from jupyter_gpu_clusters.core.errors import GpuClustersError, TransportError
-from jupyter_gpu_clusters.core.http_errors import LostAnswerError
+from jupyter_gpu_clusters.core.http_errors import LostAnswerError, NotSentError
 from jupyter_gpu_clusters.core.models import (
     AccountStatus,
     Billing,
@@ -141,7 +142,10 @@ class SimProvider(CreatesClusters):
 
     async def create_cluster(self, plan: Plan, order: Order) -> Cluster:
         fate = self._world.fate_of(plan)
-        request = Request(self._journal, order.order_id, order.remote_name, order.name, fate)
+        if fate == "not_sent":
+            raise NotSentError("There is no network.")
+        ends_at = None if plan.max_hours is None else order.created_at + timedelta(hours=plan.max_hours)
+        request = Request(self._journal, order.order_id, order.remote_name, order.name, fate, ends_at)
 
         def arrive() -> Row:
             self._world.checks.request(request)

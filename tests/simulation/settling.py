@@ -58,6 +58,8 @@ def _unresolved(world: World, order: Order, began: float) -> Iterator[str]:
             continue
         if order.order_id in world.unwanted and order.on_sight:
             yield f"{rented.cluster_id} was to be deleted on sight and bills"
+        if order.state is OrderState.DONE and world.checks.is_over_time(rented, for_all=True):
+            yield f"{rented.cluster_id} is over its time and bills"
         if order.state is not OrderState.DONE or order.remote_ids != (rented.cluster_id,):
             yield f"order {order.order_id} made {rented.cluster_id}, and is {order.state} ({order.note})"
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack, aclosing, suppress
 from contextvars import copy_context
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from jupyter_gpu_clusters.core.service import Service
 from jupyter_gpu_clusters.core.state import read_state
 
 from .checks import Checks
-from .clock import VirtualLoop, run_now
+from .clock import VirtualLoop, run_now, wall_time
 from .cloud import FOREIGN, Cloud, Fate, Fault
 from .evidence import Evidence
 from .patches import simulated
@@ -70,13 +71,22 @@ class World:
 
     # Steps
 
-    def create(self, kernel: str, name: str, nodes: int, fate: Fate, then: float, new: bool = False) -> None:
+    def create(
+        self,
+        kernel: str,
+        name: str,
+        nodes: int,
+        fate: Fate,
+        then: float,
+        new: bool = False,
+        max_hours: float | None = None,
+    ) -> None:
         """The user runs a cell that creates a cluster and says yes to its price."""
         self._cells[kernel].setdefault(name, {"name": name, "nodes": nodes})
 
         async def work(process: Process) -> None:
             service = process.service
-            plan = await service.plan_create("sim", name, SimSpec(nodes=nodes))
+            plan = await service.plan_create("sim", name, SimSpec(nodes=nodes), max_hours=max_hours)
             self.consents += 1
             self.counts[f"fault {fate}"] += fate != "made"
             self._fates[id(plan)] = plan, fate
@@ -197,6 +207,16 @@ class World:
         if fuse == 0:
             process.kill()
         self._pass(then)
+
+    def restart(self, kernel: str, then: float) -> None:
+        """Kernel > Restart: what is being sent gets a moment for its answer, then the process ends."""
+
+        async def work(process: Process) -> None:
+            await process.service.aclose()
+            process.kill()
+            await process.gate()
+
+        self._run(kernel, work, then)
 
     def suspend(self, kernel: str, then: float) -> None:
         """SIGSTOP, or a laptop that sleeps."""
@@ -320,6 +340,11 @@ class World:
     def look_closely(self) -> None:
         """Compare what everybody says with the books."""
         self.checks.now()
+
+    def has_ended(self, moment: datetime, *, for_all: bool) -> bool:
+        """Whether a moment is over by the clock of some host, or of all of them."""
+        over = (wall_time(self.loop.time(), host.offset_s) >= moment for host in self.hosts.values())
+        return all(over) if for_all else any(over)
 
     def fate_of(self, plan: Plan) -> Fate:
         """What is to become of the request of a plan."""
