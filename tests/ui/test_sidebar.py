@@ -111,10 +111,11 @@ def test_the_tree_is_complete_by_keyboard(lab: Lab) -> None:
         lab.page.keyboard.press("ArrowDown")
     expect(lab.row("workload", "long")).to_have_attribute("aria-selected", "true")
     lab.page.keyboard.press("ArrowLeft")
-    expect(lab.row("cluster", "keys")).to_have_attribute("aria-selected", "true")
-    lab.page.keyboard.press("ArrowLeft")
+    row = lab.row("cluster", "keys")
+    expect(row).to_be_focused()
+    row.press("ArrowLeft")
     expect(lab.row("workload", "long")).to_have_count(0)
-    lab.page.keyboard.press("ArrowRight")
+    row.press("ArrowRight")
     expect(lab.row("workload", "long")).to_be_visible()
 
 

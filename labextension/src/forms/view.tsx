@@ -98,9 +98,6 @@ export function FormView(props: IFormViewProps): React.ReactElement {
           {hasName(draft.target) && (
             <NameField {...props} problems={placed.own.map(({ text }) => text)} />
           )}
-          {draft.target.kind === 'create' && (
-            <EndField {...props} problems={placed.ends.map(({ text }) => text)} />
-          )}
         </div>
         {!fields && !loadError && <p role="status">{trans.__('Loading the fields…')}</p>}
         {loadError && <LoadProblem {...props} />}
@@ -114,6 +111,11 @@ export function FormView(props: IFormViewProps): React.ReactElement {
             trans={trans}
             onChange={data => draft.write(data)}
           />
+        )}
+        {fields && draft.target.kind === 'create' && (
+          <div className="jp-GpuClusters-fields">
+            <EndField {...props} problems={placed.ends.map(({ text }) => text)} />
+          </div>
         )}
         {fields && fields.secrets.length > 0 && (
           <p className="jp-GpuClusters-fieldHelp">
