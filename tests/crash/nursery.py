@@ -34,6 +34,7 @@ _LATE = (
     "jupyter_gpu_clusters.magics.workloads",
     "psutil",
     "pydoc",
+    "tests.crash.victim",
     *(f"jupyter_gpu_clusters.providers.{name}.found" for name in _PROVIDERS[:3]),
 )
 """What a kernel imports at its start or at the first magic."""
