@@ -172,6 +172,26 @@ class Cluster(Frozen):
         return self.node_count * self.gpus_per_node
 
 
+class SshTarget(Frozen):
+    """A machine of a cluster that can be reached over SSH.
+
+    Parameters
+    ----------
+    name : for people, and as a name for OpenSSH: unique within the cluster (``node-0``, ``login``).
+    host, port, user : where it listens; ``user`` is the local user's name when left out.
+    identity : what its host key belongs to: the same as long as it is the same machine, another one when the provider
+        made it anew.
+    node_index : which node of the cluster it is; ``None`` for a login node.
+    """
+
+    name: str
+    host: str
+    port: int = 22
+    user: str | None = None
+    identity: str
+    node_index: int | None = None
+
+
 class RankState(Frozen):
     """One process of a workload.
 

@@ -31,6 +31,7 @@ from .models import (
     Offer,
     Order,
     Plan,
+    SshTarget,
     Workload,
 )
 
@@ -269,6 +270,14 @@ class ShowsDetails(Provider):
         """One table, the newest rows first where they have times; bounded. `kind` is a key of the mappings above."""
 
 
+class ReachesMachines(Provider):
+    """Machines of the provider's clusters can be reached over SSH."""
+
+    @abstractmethod
+    def ssh_targets(self, cluster: Cluster) -> Sequence[SshTarget]:
+        """The machines whose address is known now, nodes in rank order; no I/O."""
+
+
 class RunsWorkloads(Provider):
     """Work can be started on the provider's clusters."""
 
@@ -348,6 +357,7 @@ ABILITIES: Mapping[str, type[Provider]] = {
     "choices": LooksUp,
     "details": ShowsDetails,
     "ssh_keys": KeepsSshKeys,
+    "ssh": ReachesMachines,
     "workloads": RunsWorkloads,
     "suspend": SuspendsWorkloads,
 }
