@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .buying import Outcome, buy, look_again, lose_answer
+from .buying import Outcome, buy, look_again, lose_answer, refuse
 from .children import in_child
 from .disks import fill, mounted
 
@@ -106,3 +106,18 @@ def test_a_full_disk_and_a_lost_answer_keep_the_order_open_until_there_is_room(d
         assert "the connection was cut" in told.told, told
         assert "nothing" not in told.told.lower(), told
         assert [order.name for order in told.orders] == ["demo"]
+
+
+def test_a_refusal_is_told_also_where_the_full_disk_takes_no_record_of_it(disk: Path, tmp_path: Path) -> None:
+    unrecorded = []
+    for one in rounds(disk, tmp_path):
+        told = in_child(buy, one.folder, one.books, after=(one.fill, refuse))
+        one.make_room()
+        assert told.error == "ProviderError", told
+        assert "no such image" in told.told
+        if "could not record the refusal" in told.told:
+            unrecorded.append(one.blocks)
+        again = in_child(buy, one.folder, one.books)
+        assert (again.error, again.attached, again.creates, again.orders) == ("", False, 2, ()), "one request each"
+    assert unrecorded[:1] == [0]
+    assert ROOM[-1] not in unrecorded
