@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.errors import TransportError
+from ..core.errors import GpuClustersError, TransportError
 from .hosts import ByteReader, Host
 from .planning import Document, RankNode
 from .shipping import LOCAL_PROGRAM, archive_name, build_archive
@@ -86,7 +86,7 @@ class Control:
             else:
                 answer = await self._ask(host, roots[0], ["status"], request, STATUS_TIMEOUT_S)
             return _parse_roots(host, roots, answer)
-        except TransportError as exc:
+        except GpuClustersError as exc:
             return {(host.name, root): RootLook(problem=exc.message) for root in roots}
 
     async def cancel(self, nodes: Sequence[RankNode], workload_id: str, grace_s: float) -> CancelAnswer:
@@ -103,7 +103,7 @@ class Control:
             timeout_s = wait_s + grace_s + KILL_S + 30
             answer = await self._ask(host, roots[0], ["cancel", workload_id], request, timeout_s)
             return CancelAnswer(_parse_roots(host, roots, answer), tuple(map(str, answer.get("left_over", ()))))
-        except TransportError as exc:
+        except GpuClustersError as exc:
             looks = {(host.name, root): RootLook(problem=exc.message) for root in roots}
             return CancelAnswer(looks, (f"{host.name}: not known, {exc.message}",))
 
@@ -118,7 +118,7 @@ class Control:
         try:
             answer = await self._ask(host, roots[0], ["end-leftovers"], request, grace_s + KILL_S + 30)
             return tuple(map(str, answer.get("left_over", ())))
-        except TransportError as exc:
+        except GpuClustersError as exc:
             return (f"{host.name}: not known, {exc.message}",)
 
     async def open_log(
@@ -152,10 +152,12 @@ class Control:
         return [*isolated, await self._ship(host, root), *words]
 
     async def _ship(self, host: Host, root: str) -> str:
-        """Bring the supervisor to a machine, once per process of ours."""
+        """Bring the supervisor to a machine where it is not there yet; looked for once per process of ours."""
         path = f"{root}/{await asyncio.to_thread(archive_name)}"
         if (place := f"{host.name}:{path}") not in self._shipped:
-            await host.put(build_archive(), path, timeout_s=COPY_TIMEOUT_S)
+            looked = await host.run(["test", "-s", path], timeout_s=STATUS_TIMEOUT_S)
+            if looked.code != 0:
+                await host.put(build_archive(), path, timeout_s=COPY_TIMEOUT_S)
             self._shipped.add(place)
         return path
 

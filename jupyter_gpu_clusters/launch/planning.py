@@ -58,12 +58,15 @@ class RankNode:
 class Surroundings:
     """What a provider adds to every command.
 
-    ``env`` is the base of every rank's environment, ``workdir`` where relative paths begin; ``grace_s`` lies
-    between TERM and KILL; within ``start_timeout_s`` all nodes run it or none does.
+    ``env`` is the base of every rank's environment, ``None`` for that of a login on the node; ``workdir`` is where
+    commands run and relative paths on the nodes begin (``""``: where a login begins), ``here`` where relative paths
+    on this machine begin; ``grace_s`` lies between TERM and KILL; within ``start_timeout_s`` all nodes run it or none
+    does.
     """
 
-    env: Mapping[str, str] = field(repr=False)
+    env: Mapping[str, str] | None = field(repr=False)
     workdir: str
+    here: str
     grace_s: float
     start_timeout_s: float
 
@@ -83,13 +86,13 @@ def check(
     problems = _check_name(name) + _check_nodes(spec, nodes)
     files: FileSet | None = None
     if spec.sync is not None:
-        found = collect(Path(_local_path(spec.sync, around.workdir)))
+        found = collect(Path(_local_path(spec.sync, around.here)))
         if isinstance(found, FileSet):
             files = found
         else:
             problems.append(found)
     if spec.workdir is not None and all(node.host.is_local for node in nodes):
-        base = around.workdir if files is None else str(files.directory)
+        base = around.here if files is None else str(files.directory)
         workdir = _local_path(spec.workdir, base)
         if not os.path.isdir(workdir):
             problems.append(Problem("workdir", f"{workdir} is not a directory"))
@@ -136,6 +139,8 @@ def build_request(
         "command": spec.command,
         "script": spec.script,
         "workdir": _workdir(spec, around, files),
+        "inherits": around.env is None,
+        "hosts": [f"{node.address} slots={spec.procs_per_node or _gpus(spec, node) or 1}" for node in used],
         "grace_s": around.grace_s,
         "start_timeout_s": around.start_timeout_s,
         "about": {
@@ -159,9 +164,12 @@ def build_request(
 
 
 def _workdir(spec: CommandSpec, around: Surroundings, files: FileSet | None) -> str | None:
-    """With files to copy, a relative path is inside the copy, wherever that will be."""
+    """With files to copy, a relative path is inside the copy, wherever that will be; ``~`` is the node's."""
     if files is not None:
-        return None if spec.workdir is None else os.path.expanduser(spec.workdir)
+        return spec.workdir
+    if around.env is None:
+        workdir = spec.workdir or ""
+        return workdir if workdir.startswith("~") else os.path.join(around.workdir, workdir)
     return around.workdir if spec.workdir is None else _local_path(spec.workdir, around.workdir)
 
 
@@ -171,7 +179,7 @@ def _gpus(spec: CommandSpec, node: RankNode) -> int:
 
 def _environment(spec: CommandSpec, node: RankNode, around: Surroundings) -> dict[str, str]:
     """Base, node, user, in this order; and a node's GPUs are the node's word."""
-    env = {**around.env, **node.env, **spec.env}
+    env = {**(around.env or {}), **node.env, **spec.env}
     if node.gpus:
         devices = [item for item in node.env.get(DEVICES_VARIABLE, "").split(",") if item]
         devices = devices or [str(index) for index in range(node.gpus)]

@@ -7,7 +7,7 @@ telling. A workload's id is its order's id, so a start that is sent twice happen
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -48,10 +48,11 @@ class RanksLauncher(Launcher):
     provider, account, cluster_id, cluster_name : how every workload of the cluster is labelled.
     identity_key : whom the provider speaks to, copied into plans.
     nodes : all nodes of the cluster; their order is the order of ranks.
-    base_env : what every rank's environment begins with; a node's and the user's own variables go over it.
-    default_workdir : where commands run, and where relative paths of the user begin.
+    base_env : what every rank's environment begins with, ``None`` for what a login on the node finds; a node's and the
+        user's own variables go over it.
+    default_workdir : where commands run and relative paths on the nodes begin; ``""`` is where a login begins.
     is_free : whether running here costs nothing.
-    python : the Python (3.8 or newer) on the nodes that runs the supervisor.
+    control : speaks to the nodes; shared by the launchers of a provider, since it remembers what it has shipped.
     grace_s : between TERM and KILL, seconds.
     start_timeout_s : within this all nodes run a command, or none does.
     """
@@ -65,18 +66,18 @@ class RanksLauncher(Launcher):
         cluster_id: str,
         cluster_name: str,
         nodes: Sequence[RankNode],
-        base_env: Mapping[str, str],
+        base_env: Mapping[str, str] | None,
         default_workdir: str,
         is_free: bool,
-        python: str = sys.executable,
+        control: Control,
         grace_s: float = 5.0,
         start_timeout_s: float = 60.0,
     ) -> None:
         self.place = Place(provider, account, cluster_id, cluster_name)
         self.nodes = tuple(sorted(nodes, key=lambda node: node.index))
-        self.control = Control(python)
+        self.control = control
         self._identity_key = identity_key
-        self._around = Surroundings(base_env, default_workdir, grace_s, start_timeout_s)
+        self._around = Surroundings(base_env, default_workdir, default_workdir or os.getcwd(), grace_s, start_timeout_s)
         self._is_free = is_free
 
     async def plan_workload(self, name: str, spec: BaseModel, digest: str) -> Plan:

@@ -12,6 +12,7 @@ from typing import Any
 
 from jupyter_gpu_clusters.core.models import LogChunk, Order, Plan, Verb, Workload
 from jupyter_gpu_clusters.core.processes import this_process
+from jupyter_gpu_clusters.launch.control import Control
 from jupyter_gpu_clusters.launch.hosts import LocalHost
 from jupyter_gpu_clusters.launch.ranks import RankNode, RanksLauncher
 from jupyter_gpu_clusters.launch.spec import CommandSpec
@@ -34,6 +35,7 @@ class Bench:
         *,
         grace_s: float = 1.0,
         start_timeout_s: float = 30.0,
+        inherits: bool = False,
         change: Callable[[RankNode], RankNode] = lambda node: node,
     ) -> None:
         self.folder = folder
@@ -44,10 +46,10 @@ class Bench:
             cluster_id="cluster1",
             cluster_name="demo",
             nodes=[change(RankNode(i, LocalHost(), str(folder / f"node{i}"))) for i in range(nodes)],
-            base_env={"PATH": os.environ["PATH"], "BASE": "base"},
+            base_env=None if inherits else {"PATH": os.environ["PATH"], "BASE": "base"},
             default_workdir=str(folder),
             is_free=True,
-            python=SUPERVISOR_PYTHON,
+            control=Control(SUPERVISOR_PYTHON),
             grace_s=grace_s,
             start_timeout_s=start_timeout_s,
         )
@@ -168,6 +170,8 @@ def start_document(root: Path, workload_id: str, **changes: Any) -> dict[str, An
         "script": None,
         "workdir": str(root.parent),
         "staged": None,
+        "inherits": False,
+        "hosts": ["127.0.0.1 slots=1"],
         "grace_s": 1.0,
         "start_timeout_s": 20.0,
         "about": {"name": "train", "command": ["true"], "nodes": 1, "procs_per_node": None},

@@ -342,7 +342,7 @@ async def test_nothing_secret_is_written_to_disk(bench: Bench) -> None:
     folder = bench.work_folder(workload.workload_id)
     assert folder.stat().st_mode & 0o777 == 0o700
     files = [path for path in folder.rglob("*") if path.is_file()]
-    assert {path.name for path in files} == {"state", "rank-0.log"}
+    assert {path.name for path in files} == {"state", "rank-0.log", "hostfile"}
     for path in files:
         assert path.stat().st_mode & 0o077 == 0
         assert b"planted-secret" not in path.read_bytes()

@@ -6,8 +6,10 @@ from .marks import MARK, NODE_MARK
 from .messages import Json
 
 
-def rank_environment(start: Json, local_rank: int, master_port: int, workdir: str) -> dict[str, str]:
+def rank_environment(start: Json, local_rank: int, master_port: int, workdir: str, hostfile: str) -> dict[str, str]:
     """The whole environment of one rank: the document's, and over it who is who.
+
+    ``HOSTFILE`` names a file for ``mpirun --hostfile`` and ``deepspeed --hostfile``.
 
     Without ``procs_per_node`` also torchrun's defaults (``PET_`` and the name of its option), so that a bare
     ``torchrun train.py`` does the right thing; with it never, for then each rank is one process by itself.
@@ -26,6 +28,7 @@ def rank_environment(start: Json, local_rank: int, master_port: int, workdir: st
         topology.update(_rank_variables(start, local_rank))
         env = {name: value for name, value in env.items() if not name.startswith("PET_")}
     env.update({name: str(value) for name, value in topology.items()})
+    env["HOSTFILE"] = hostfile
     env.update({MARK: start["workload_id"], NODE_MARK: str(start["node_index"])})
     return env
 

@@ -63,6 +63,17 @@ def all_ids(roots: list[str]) -> list[str]:
     return found
 
 
+def hostfile_path(folder: str) -> str:
+    return os.path.join(folder, "hostfile")
+
+
+def write_hostfile(folder: str, lines: list[str]) -> None:
+    """One node a line, in rank order: ``ADDRESS slots=N``."""
+    fd = os.open(hostfile_path(folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "w") as file:
+        file.writelines(line + "\n" for line in lines)
+
+
 def log_path(folder: str, rank: int) -> str:
     return os.path.join(folder, f"rank-{rank}.log")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .channel import Channel, find_hub
 from .environment import rank_environment
-from .folder import is_gone, log_path
+from .folder import hostfile_path, is_gone, log_path, write_hostfile
 from .hub import Hub
 from .loop import Loop
 from .messages import Json
@@ -115,6 +115,7 @@ class Node:
         for local in range(procs):
             number = self.index * procs + local
             self.ranks.append(Rank(number, local, RankLog(log_path(self.folder, number)), self.loop))
+        write_hostfile(self.folder, self.start["hosts"])
         self.program = Program(self.start, self.folder)
 
     def _join(self) -> None:
@@ -209,7 +210,8 @@ class Node:
         assert self.program
         self.started_at = now()
         for rank in self.ranks:
-            env = rank_environment(self.start, rank.local, master_port, self.program.workdir)
+            hostfile = hostfile_path(self.folder)
+            env = rank_environment(self.start, rank.local, master_port, self.program.workdir, hostfile)
             try:
                 rank.spawn(self.program, env, self._open_files)
             except (OSError, subprocess.SubprocessError) as exc:

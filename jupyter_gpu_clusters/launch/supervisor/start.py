@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 
 from .folder import WORKLOAD_ID, claim
+from .login import settle
 from .messages import Json, encode, read_message
 from .node import Node
 from .state_file import write_all
@@ -19,6 +20,7 @@ def command_start(workload_id: str, start: Json) -> Json:
     """Answers when all nodes run it, or none does."""
     if start["workload_id"] != workload_id or not WORKLOAD_ID.fullmatch(workload_id):
         raise ValueError(f"{workload_id!r} cannot be the id of this workload")
+    start = settle(start)
     folder = os.path.join(start["root"], workload_id)
     try:
         refusal = claim(start["root"], folder)

@@ -41,6 +41,7 @@ from ...core.provider import (
 )
 from ...core.settings import Account, Settings
 from ...core.spec_problems import problems_of
+from ...launch.control import Control
 from ...launch.hosts import LocalHost
 from ...launch.ranks import RankNode, RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
@@ -65,6 +66,7 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
         super().__init__(account)
         self._store = Store(data_dir() / "local")
         self._host = LocalHost()
+        self._control = Control(sys.executable)
 
     async def identity(self) -> RemoteIdentity:
         """The folder of the clusters; host names of containers change, the folder stays."""
@@ -275,7 +277,7 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
             cluster_id=cluster.cluster_id,
             cluster_name=cluster.name,
             nodes=[self._rank_node(node, folder / "nodes") for node in cluster.nodes],
-            python=sys.executable,
+            control=self._control,
             base_env=_inherited_environment(),
             default_workdir=os.getcwd(),
             is_free=True,
