@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..core.errors import GpuClustersError, TransportError
 from .hosts import ByteReader, Host
 from .planning import Document, RankNode
+from .preflight import Checked, Measured
 from .shipping import LOCAL_PROGRAM, archive_name, build_archive
 from .states import Entry, NodeLook, parse_entry
 from .supervisor.status import command_status
@@ -62,6 +66,23 @@ class Control:
     def __init__(self, python: str) -> None:
         self._python = python
         self._shipped: set[str] = set()
+
+    async def check(self, nodes: Sequence[RankNode]) -> dict[int, Checked]:
+        """What each node has, all asked at once; one that cannot be asked is a problem."""
+        checks = await asyncio.gather(*map(self._check, nodes))
+        return {node.index: checked for node, checked in zip(nodes, checks, strict=True)}
+
+    async def _check(self, node: RankNode) -> Checked:
+        asked_at, began = time.time(), time.monotonic()
+        request = {"root": node.root, "interface": node.interface}
+        try:
+            answer = await self._ask(node.host, node.root, ["check"], request, STATUS_TIMEOUT_S)
+            measured = Measured.model_validate(answer)
+        except GpuClustersError as exc:
+            return Checked(problem=" ".join(exc.lines()))
+        except ValidationError:
+            return Checked(problem="its answer has another shape.")
+        return Checked(measured, asked_at, time.monotonic() - began)
 
     async def start(self, node: RankNode, document: Document) -> dict[str, Any]:
         """Start one node's part and wait until all nodes run it or none does. Raises TransportError."""

@@ -27,6 +27,8 @@ TOPOLOGY_VARIABLES = frozenset(
 )
 """What says who is which rank; a user's own value for one of these is not used."""
 
+_INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+
 WORKLOAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 DEVICES_VARIABLE = "CUDA_VISIBLE_DEVICES"
@@ -43,7 +45,9 @@ class RankNode:
     root : folder for workloads on that machine, of this node alone.
     address : how the other nodes reach it.
     gpus : how many GPUs are this node's.
-    env : variables of this node, for example ``CUDA_VISIBLE_DEVICES`` or the name of the overlay's interface.
+    env : variables of this node, for example ``CUDA_VISIBLE_DEVICES``.
+    interface : name of the network interface that has `address`, where ranks must be told which one to use.
+    expects_infiniband : whether it was rented for its fabric.
     """
 
     index: int
@@ -52,6 +56,8 @@ class RankNode:
     address: str = "127.0.0.1"
     gpus: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
+    interface: str | None = None
+    expects_infiniband: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,8 +184,12 @@ def _gpus(spec: CommandSpec, node: RankNode) -> int:
 
 
 def _environment(spec: CommandSpec, node: RankNode, around: Surroundings) -> dict[str, str]:
-    """Base, node, user, in this order; and a node's GPUs are the node's word."""
-    env = {**(around.env or {}), **node.env, **spec.env}
+    """Base, node, user, in this order; and a node's GPUs are the node's word.
+
+    A host that has its own name as 127.0.0.1 makes NCCL and Gloo announce that, unless they are told the interface.
+    """
+    named = dict.fromkeys(_INTERFACE_VARIABLES, node.interface) if node.interface else {}
+    env = {**(around.env or {}), **named, **node.env, **spec.env}
     if node.gpus:
         devices = [item for item in node.env.get(DEVICES_VARIABLE, "").split(",") if item]
         devices = devices or [str(index) for index in range(node.gpus)]

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..core.errors import NotFoundError, OutcomeUnknownError, ProviderError, SpecError, TransportError
+from ..core.errors import NotFoundError, OutcomeUnknownError, Problem, ProviderError, SpecError, TransportError
 from ..core.models import CancelReport, Listing, LogChunk, Lookup, Order, Plan, Verb, Workload, WorkloadPhase
 from ..core.processes import is_dead
 from ..core.provider import Launcher, Search
@@ -31,9 +31,11 @@ from .planning import (
     describe_request,
     warnings_for,
 )
+from .preflight import Needs, judge
 from .spec import CommandSpec
 from .states import About, NodeLook, Place, merge_workload, parse_entry, refused_workload
 from .supervisor.sweep import KILL_S
+from .sync import FileSet
 
 __all__ = ["RankNode", "RanksLauncher", "list_all_workloads"]
 
@@ -90,6 +92,9 @@ class RanksLauncher(Launcher):
         if not isinstance(spec, CommandSpec):
             raise TypeError(f"a CommandSpec is needed, not {type(spec).__name__}")
         problems, files = await asyncio.to_thread(check, name, spec, self.nodes, self._around)
+        warnings: list[str] = []
+        if not problems and not all(node.host.is_local for node in self.nodes):
+            problems, warnings = await self._look_before(spec, files)
         if problems:
             raise SpecError(f"The workload cannot be started on {self.place.cluster_name}.", problems=problems)
         request = build_request(name, spec, self.nodes, self._around, files)
@@ -108,8 +113,15 @@ class RanksLauncher(Launcher):
             processes=used * (spec.procs_per_node or 1),
             gpus=sum(document["gpus"] for document in request.documents),
             is_free=self._is_free,
-            warnings=warnings_for(spec, self.nodes),
+            warnings=(*warnings_for(spec, self.nodes), *warnings),
         )
+
+    async def _look_before(self, spec: CommandSpec, files: FileSet | None) -> tuple[list[Problem], list[str]]:
+        """What the nodes themselves say against it."""
+        nodes = self.nodes[: spec.nodes]
+        gpus = spec.gpus_per_node if spec.gpus_per_node is not None else max(node.gpus for node in nodes)
+        needs = Needs(gpus=gpus, files_bytes=files.size_bytes if files else 0)
+        return judge(nodes, await self.control.check(nodes), needs)
 
     async def submit_workload(self, plan: Plan, order: Order) -> Workload:
         """Copy files, then start all nodes at once; see `Launcher.submit_workload`.

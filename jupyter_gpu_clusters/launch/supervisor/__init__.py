@@ -8,6 +8,7 @@ the syntax is Python 3.8's.
 
     python supervisor.pyz start ID      start document on stdin; answers when all nodes run it, or none does
     python supervisor.pyz status        {"roots": [...], "id": null | ID} on stdin; what this machine knows
+    python supervisor.pyz check         {"root": path, "interface": null | name} on stdin; GPUs, disk, clock, network
     python supervisor.pyz cancel ID     {"roots": [...], "wait_s": s, "grace_s": s} on stdin; ends it, says what is left
     python supervisor.pyz end-leftovers {"roots": [...], "grace_s": s} on stdin; ends what any workload there left
     python supervisor.pyz read-log ID   {"roots": [...], "follow": ...} on stdin; frames of output on stdout
@@ -22,7 +23,8 @@ by every node into its own state file.
 
 Where to read on::
 
-    __main__ -> start -> node -> program, environment, rank -> rank_log    from a command to processes
+    __main__ -> check                                                      before anything starts
+             -> start (login) -> node -> program, environment, rank -> rank_log    from a command to processes
                            |---> channel, gate, hub -> ports, verdict      nodes agree
                            |---> record -> state_file                      what is remembered
                            `---> sweep                                     nothing is left

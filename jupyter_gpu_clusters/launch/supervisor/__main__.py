@@ -7,6 +7,7 @@ import os
 import sys
 
 from .cancel import command_cancel, command_end_leftovers
+from .check import command_check
 from .messages import encode, read_message
 from .read_log import LogFeed
 from .start import command_start
@@ -19,6 +20,8 @@ def main(command: str, workload_id: str = "") -> None:
         out.write(encode(command_start(workload_id, request)))
     elif command == "status":
         out.write(encode(command_status(request)))
+    elif command == "check":
+        out.write(encode(command_check(request)))
     elif command == "cancel":
         out.write(encode(command_cancel(workload_id, request)))
     elif command == "end-leftovers":
