@@ -117,6 +117,7 @@ class Offer(Frozen):
 class Node(Frozen):
     """One machine of a cluster. ``index`` is the provider's own, contiguous from 0: the rank order.
 
+    ``address`` is how a user reaches it, ``overlay_address`` how the other nodes do where that differs.
     ``gpu_indices`` are the machine's own numbers of the node's GPUs where several nodes share one machine.
     """
 
@@ -125,6 +126,7 @@ class Node(Frozen):
     phase: ClusterPhase = ClusterPhase.RUNNING
     provider_state: str | None = None
     address: str | None = None
+    overlay_address: str | None = None
     gpus: int = 0
     gpu_indices: tuple[int, ...] = ()
 
@@ -134,7 +136,8 @@ class Cluster(Frozen):
 
     ``login_address`` is where the user logs in (``user@host`` or ``user@host:port``) if that is not a node.
     ``member_ids`` are the nodes that the answer to the order named, whatever a listing shows now. ``vanished_at`` is
-    since when complete listings lack it, although nobody here deleted it.
+    since when complete listings lack it, although nobody here deleted it. ``rank_fault`` says why the nodes' indices
+    are no rank order.
     """
 
     provider: str
@@ -157,6 +160,7 @@ class Cluster(Frozen):
     login_address: str | None = None
     member_ids: tuple[str, ...] = ()
     vanished_at: datetime | None = None
+    rank_fault: str | None = None
     created_here: bool = True
     order_id: str | None = None
     reason: str | None = None

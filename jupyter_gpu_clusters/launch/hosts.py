@@ -129,6 +129,36 @@ class LocalHost:
         await _copy(lambda stop: _copy_tree(source, files, Path(target), stop), f"{source} to {target}", timeout_s)
 
 
+@dataclass(frozen=True, slots=True)
+class NoHost:
+    """A machine that cannot be reached, for a reason that is known before it is tried."""
+
+    name: str
+    why: str
+    is_local: bool = False
+
+    async def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float) -> Completed:
+        """Raises TransportError."""
+        raise self._error()
+
+    @contextlib.asynccontextmanager
+    async def stream(self, argv: Sequence[str], *, stdin: bytes) -> AsyncIterator[ByteReader]:
+        """Raises TransportError."""
+        raise self._error()
+        yield  # what makes it a generator
+
+    async def put(self, data: bytes, target: str, *, timeout_s: float) -> None:
+        """Raises TransportError."""
+        raise self._error()
+
+    async def put_tree(self, source: Path, files: Sequence[str], target: str, *, timeout_s: float) -> None:
+        """Raises TransportError."""
+        raise self._error()
+
+    def _error(self) -> TransportError:
+        return TransportError(f"{self.name} cannot be reached: {self.why}")
+
+
 async def _start(argv: Sequence[str], stderr: int) -> asyncio.subprocess.Process:
     env = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from ..core.errors import NotFoundError, OutcomeUnknownError, Problem, ProviderError, SpecError, TransportError
 from ..core.models import CancelReport, Listing, LogChunk, Lookup, Order, Plan, Verb, Workload, WorkloadPhase
 from ..core.processes import is_dead
-from ..core.provider import Launcher, Search
+from ..core.provider import Launcher, RemoteIdentity, Search
 from .control import Control, RootLook, key_of
 from .logs import LogRequest, read_logs
 from .planning import (
@@ -48,7 +48,7 @@ class RanksLauncher(Launcher):
     Parameters
     ----------
     provider, account, cluster_id, cluster_name : how every workload of the cluster is labelled.
-    identity_key : whom the provider speaks to, copied into plans.
+    identity : whom the provider speaks to, copied into plans.
     nodes : all nodes of the cluster; their order is the order of ranks.
     base_env : what every rank's environment begins with, ``None`` for what a login on the node finds; a node's and the
         user's own variables go over it.
@@ -57,6 +57,7 @@ class RanksLauncher(Launcher):
     control : speaks to the nodes; shared by the launchers of a provider, since it remembers what it has shipped.
     grace_s : between TERM and KILL, seconds.
     start_timeout_s : within this all nodes run a command, or none does.
+    rank_fault : why the order of the nodes cannot be trusted: then nothing is started.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class RanksLauncher(Launcher):
         *,
         provider: str,
         account: str,
-        identity_key: str,
+        identity: Callable[[], Awaitable[RemoteIdentity]],
         cluster_id: str,
         cluster_name: str,
         nodes: Sequence[RankNode],
@@ -74,11 +75,13 @@ class RanksLauncher(Launcher):
         control: Control,
         grace_s: float = 5.0,
         start_timeout_s: float = 60.0,
+        rank_fault: str | None = None,
     ) -> None:
         self.place = Place(provider, account, cluster_id, cluster_name)
         self.nodes = tuple(sorted(nodes, key=lambda node: node.index))
         self.control = control
-        self._identity_key = identity_key
+        self._identity = identity
+        self._rank_fault = rank_fault
         self._around = Surroundings(base_env, default_workdir, default_workdir or os.getcwd(), grace_s, start_timeout_s)
         self._is_free = is_free
 
@@ -92,6 +95,8 @@ class RanksLauncher(Launcher):
         if not isinstance(spec, CommandSpec):
             raise TypeError(f"a CommandSpec is needed, not {type(spec).__name__}")
         problems, files = await asyncio.to_thread(check, name, spec, self.nodes, self._around)
+        if self._rank_fault is not None:
+            problems.append(Problem("", self._rank_fault))
         warnings: list[str] = []
         if not problems and not all(node.host.is_local for node in self.nodes):
             problems, warnings = await self._look_before(spec, files)
@@ -103,7 +108,7 @@ class RanksLauncher(Launcher):
             verb=Verb.SUBMIT,
             provider=self.place.provider,
             account=self.place.account,
-            identity_key=self._identity_key,
+            identity_key=(await self._identity()).key,
             name=name,
             spec_digest=digest,
             request=request,

@@ -12,6 +12,7 @@ from typing import Any
 
 from jupyter_gpu_clusters.core.models import LogChunk, Order, Plan, Verb, Workload
 from jupyter_gpu_clusters.core.processes import this_process
+from jupyter_gpu_clusters.core.provider import RemoteIdentity
 from jupyter_gpu_clusters.launch.control import Control
 from jupyter_gpu_clusters.launch.hosts import LocalHost
 from jupyter_gpu_clusters.launch.ranks import RankNode, RanksLauncher
@@ -23,6 +24,10 @@ SUPERVISOR_PYTHON = os.environ.get("JGC_TEST_SUPERVISOR_PYTHON", sys.executable)
 """Set it to a Python 3.8 to run these tests with the oldest one that nodes may have."""
 
 PYTHON = sys.executable
+
+
+async def _identity() -> RemoteIdentity:
+    return RemoteIdentity(provider="local", origin="here")
 
 
 class Bench:
@@ -42,7 +47,7 @@ class Bench:
         self.launcher = RanksLauncher(
             provider="local",
             account="local",
-            identity_key="local|here||",
+            identity=_identity,
             cluster_id="cluster1",
             cluster_name="demo",
             nodes=[change(RankNode(i, LocalHost(), str(folder / f"node{i}"))) for i in range(nodes)],

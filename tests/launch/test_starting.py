@@ -21,7 +21,7 @@ from jupyter_gpu_clusters.core.errors import (
 )
 from jupyter_gpu_clusters.core.models import WorkloadPhase
 from jupyter_gpu_clusters.launch.control import Control
-from jupyter_gpu_clusters.launch.hosts import Completed, LocalHost
+from jupyter_gpu_clusters.launch.hosts import Completed, LocalHost, NoHost
 from jupyter_gpu_clusters.launch.ranks import RankNode
 from jupyter_gpu_clusters.launch.spec import CommandSpec
 from jupyter_gpu_clusters.launch.supervisor.channel import Channel
@@ -249,14 +249,25 @@ async def test_when_nothing_can_be_seen_the_outcome_is_unknown(tmp_path: Path) -
     def far_away(node: RankNode) -> RankNode:
         return RankNode(node.index, Unreachable("far away", is_local=False), node.root)
 
+    plan = await Bench(tmp_path).plan(CommandSpec(command=["true"]))
     bench = Bench(tmp_path, change=far_away)
     with pytest.raises(OutcomeUnknownError, match=r"node 0: No route to host"):
-        await bench.submit(CommandSpec(command=["true"]))
+        await bench.launcher.submit_workload(plan, bench.order(plan))
     lookup = await bench.launcher.get_workload(bench.orders[0])
     assert (lookup.answer, lookup.reason) == ("cannot_tell", "node 0: No route to host; node 1: No route to host")
     listing = await bench.launcher.list_workloads()
     assert not listing.is_complete
     assert listing.not_seen == ("demo node 0: No route to host", "demo node 1: No route to host")
+
+
+async def test_nodes_that_cannot_be_reached_are_all_named_before_anything_is_sent(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, change=lambda node: RankNode(node.index, NoHost(f"n{node.index}", "it is off."), node.root))
+    with pytest.raises(SpecError) as told:
+        await bench.plan(CommandSpec(command=["true"]))
+    assert [problem.text for problem in told.value.problems] == [
+        "node 0 cannot be used: n0 cannot be reached: it is off.",
+        "node 1 cannot be used: n1 cannot be reached: it is off.",
+    ]
 
 
 async def test_a_start_that_could_not_even_begin_here_is_a_definite_refusal(bench: Bench) -> None:

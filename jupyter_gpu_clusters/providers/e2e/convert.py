@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...core.models import Billing, Cluster, ClusterPhase, Money, Offer
+from ...core.ssh_address import DEFAULT_PORT
 from . import wire
 from .options import Options
 
@@ -80,10 +81,18 @@ def cluster_of(row: wire.Cluster, location: str, account: str, options: Options)
         billing=_billing(phase, plan),
         region=location,
         created_at=row.created_at,
-        login_address=f"{options.ssh_user}@{row.ssh_public_ip}" if row.ssh_public_ip else None,
+        login_address=_login(row.ssh_public_ip, options),
         created_here=False,
         reason=_reason(row, phase),
     )
+
+
+def _login(host: str | None, options: Options) -> str | None:
+    """The contract marks user and port as inferred; both are options of the account."""
+    if not host:
+        return None
+    port = "" if options.ssh_port == DEFAULT_PORT else f":{options.ssh_port}"
+    return f"{options.ssh_user}@{f'[{host}]' if ':' in host else host}{port}"
 
 
 def _billing(phase: ClusterPhase, plan: wire.Price) -> Billing:

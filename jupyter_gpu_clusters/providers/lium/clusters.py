@@ -57,6 +57,7 @@ def cluster_of(cluster_id: str, pods: Sequence[Pod], account: str, expected: Seq
         created_at=min((pod.created_at for pod in pods if pod.created_at is not None), default=None),
         ends_at=ends_at,
         member_ids=tuple(expected),
+        rank_fault=ranked.fault,
         created_here=False,
         reason=" ".join([*reasons, *about_end]) or None,
     )
@@ -110,6 +111,7 @@ def _node(index: int, pod: Pod) -> Node:
         phase=phase_of(pod),
         provider_state=": ".join(word for word in (pod.status, pod.phase) if word) or None,
         address=address_of(pod.ssh_connect_cmd),
+        overlay_address=pod.cluster_overlay_ip,
         gpus=pod.gpu_count or 0,
     )
 

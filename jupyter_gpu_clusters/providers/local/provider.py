@@ -273,7 +273,7 @@ class LocalProvider(ListsOffers, CreatesClusters, ScalesClusters, RunsWorkloads)
         return RanksLauncher(
             provider=self.name,
             account=self.account.name,
-            identity_key=f"{self.name}|{self._store.root.as_uri()}||",
+            identity=self.identity,
             cluster_id=cluster.cluster_id,
             cluster_name=cluster.name,
             nodes=[self._rank_node(node, folder / "nodes") for node in cluster.nodes],

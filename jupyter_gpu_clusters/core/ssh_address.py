@@ -1,0 +1,35 @@
+"""``user@host:port`` and what it means."""
+
+from __future__ import annotations
+
+import re
+
+from .models import SshTarget
+
+DEFAULT_PORT = 22
+_ADDRESS = re.compile(
+    r"(?:(?P<user>[A-Za-z_][A-Za-z0-9_.-]*)@)?"
+    r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?"
+)
+
+
+def ssh_target(name: str, address: str | None, identity: str, node_index: int | None = None) -> SshTarget | None:
+    """Where an address of a cluster or a node leads; ``None`` where it is none.
+
+    Parameters
+    ----------
+    address : ``user@host:port``, user and port may be left out, an IPv6 address is in brackets.
+    """
+    found = _ADDRESS.fullmatch(address or "")
+    port = int(found["port"] or DEFAULT_PORT) if found is not None else 0
+    if found is None or not 0 < port <= 65535:
+        return None
+    return SshTarget(
+        name=name,
+        host=found["host"].strip("[]"),
+        port=port,
+        user=found["user"],
+        identity=identity,
+        node_index=node_index,
+    )
