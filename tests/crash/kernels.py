@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 from jupyter_client.blocking.client import BlockingKernelClient
@@ -55,14 +56,18 @@ class Kernel(kernel.Kernel):
     """One kernel process and one client."""
 
     def __init__(self, nursery: Nursery, *, env: Mapping[str, str], folder: Path, name: str) -> None:
-        file, _ = write_connection_file(str(folder / f"{name}.json"))
+        # Sockets in the file system: nobody else can take them between the choice and the kernel's start.
+        file, _ = write_connection_file(str(folder / f"{name}.json"), transport="ipc", ip=str(folder / f"{name}.s"))
         wanted = {"connection": file, "folder": str(folder), "log": str(folder / f"{name}.log"), "env": dict(env)}
         self.pid = nursery.born(wanted)
         self._log = folder / f"{name}.log"
         self.client: BlockingKernelClient = BlockingKernelClient()
         self.client.load_connection_file(file)
         self.client.start_channels(hb=False)
-        until(lambda: self.client.get_iopub_msg(timeout=_START_S)["msg_type"] == "iopub_welcome")
+        try:
+            until(lambda: self.client.get_iopub_msg(timeout=_START_S)["msg_type"] == "iopub_welcome")
+        except Empty:
+            raise AssertionError(f"the kernel did not start: {self._log.read_text()[-2000:]}") from None
 
     def is_alive(self) -> bool:
         """Whether its process runs."""
