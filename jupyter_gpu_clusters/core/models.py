@@ -247,13 +247,15 @@ class LogChunk(Frozen):
     """A piece of one rank's output, whole lines where the rank wrote whole lines.
 
     ``offset`` is the position of the first byte in the rank's log, ``end`` the position after the last:
-    a reader that comes back with ``end`` misses nothing and sees nothing twice.
+    a reader that comes back with ``end`` misses nothing and sees nothing twice. ``data`` are the very bytes, ``text``
+    what they say, with replacements where they are no UTF-8.
     """
 
     rank: int
     offset: int
     end: int
     text: str
+    data: bytes = Field(b"", exclude=True, repr=False)
 
 
 class CancelReport(Frozen):

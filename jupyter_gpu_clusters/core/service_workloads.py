@@ -14,6 +14,7 @@ from . import consent as consents
 from .attach import Placement, check_same, place_or_attach
 from .consent import Consent
 from .errors import NotFoundError, SettingsError
+from .log_follow import resumed
 from .models import CancelReport, Cluster, ClusterPhase, LogChunk, Lookup, Order, Plan, Submitted, Verb, Workload
 from .plans import plan_rest
 from .provider import Launcher, RunsWorkloads, SuspendsWorkloads
@@ -127,11 +128,14 @@ class WorkloadVerbs(ServiceBase):
         tail_lines: int | None = None,
         follow: bool = False,
     ) -> AsyncGenerator[LogChunk, None]:
-        """Output of the ranks; parameters as in `Launcher.stream_logs`."""
+        """Output of the ranks; parameters as in `Launcher.stream_logs`. Followed, it outlives a lost connection."""
         launcher, _ = await self._launcher_of(workload)
-        chunks = launcher.stream_logs(
-            workload.workload_id, ranks=ranks, offsets=offsets, tail_lines=tail_lines, follow=follow
-        )
+        read = partial(launcher.stream_logs, workload.workload_id, ranks=ranks, follow=follow)
+
+        def opened(offsets: Mapping[int, int] | None, tail_lines: int | None) -> AsyncGenerator[LogChunk, None]:
+            return read(offsets=offsets, tail_lines=tail_lines)
+
+        chunks = resumed(opened, offsets, tail_lines) if follow else opened(offsets, tail_lines)
         async with aclosing(chunks):
             async for chunk in chunks:
                 yield chunk

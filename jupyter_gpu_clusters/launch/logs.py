@@ -141,4 +141,4 @@ async def _read_chunk(reader: ByteReader, header: Mapping[str, Any]) -> LogChunk
     if not 0 < length <= MAX_CHUNK_BYTES:
         raise ValueError(f"a frame of {length} bytes")
     data = await reader.readexactly(length)
-    return LogChunk(rank=rank, offset=offset, end=offset + length, text=data.decode("utf-8", "replace"))
+    return LogChunk(rank=rank, offset=offset, end=offset + length, text=data.decode("utf-8", "replace"), data=data)

@@ -505,6 +505,7 @@ class Logs(Arguments):
 
         %workload_logs train -f
         %workload_logs train --rank 0 --tail 50
+        %workload_logs train --save logs
     """
 
     workload: WorkloadRef = Field(description=_WORKLOAD_HELP)
@@ -512,6 +513,9 @@ class Logs(Arguments):
     rank: Annotated[int | None, Option("R")] = Field(None, ge=0, description="Only this rank.")
     tail: Annotated[int | None, Option("N")] = Field(
         None, ge=1, description="Start with the last N lines of each rank."
+    )
+    save: Annotated[str | None, Option("DIR")] = Field(
+        None, min_length=1, description="Show nothing, and write every rank's whole output to DIR/rank-R.log."
     )
 
 

@@ -21,7 +21,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>!]*[ -/]*[@-ln-~]|\x1b\][^\x07\x1b]*(?:\
 
 @dataclass
 class LogPrinter:
-    """Takes chunks in the order they come.
+    """Takes chunks in the order they come; what is missing between two of one rank is said.
 
     ``is_cut`` says that something came after the bound was reached; ``hidden_lines`` counts the whole lines of it.
     """
@@ -32,6 +32,7 @@ class LogPrinter:
     _characters: int = 0
     _halves: dict[int, str] = field(default_factory=dict)
     _on_screen: dict[int, str] = field(default_factory=dict)
+    _ends: dict[int, int] = field(default_factory=dict)
     _open_rank: int | None = None
     _free_at: float = 0.0
 
@@ -42,7 +43,10 @@ class LogPrinter:
 
     def take(self, chunk: LogChunk) -> None:
         """Print the whole lines of a chunk; keep the rest until it is complete or `show_halves` is called."""
-        *whole, half = (self._halves.pop(chunk.rank, "") + chunk.text).split("\n")
+        missing = chunk.offset - self._ends.get(chunk.rank, chunk.offset)
+        self._ends[chunk.rank] = chunk.end
+        gap = f"\n... {missing} bytes are missing here ...\n" if missing > 0 else ""
+        *whole, half = (self._halves.pop(chunk.rank, "") + gap + chunk.text).split("\n")
         self._write([self._finished(chunk.rank, line) for line in whole])
         self._halves[chunk.rank] = _last_version(half)
         if len(half) > _MAX_HALF_LINE:

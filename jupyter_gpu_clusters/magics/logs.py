@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
+from pathlib import Path
 
 from ..core import bridge
-from ..core.errors import WaitInterruptedError
+from ..core.errors import SettingsError, WaitInterruptedError
 from ..core.format import bytes_text, clean, exit_text
 from ..core.models import LogChunk, Workload
 from .arguments import Logs
 from .blocks import Block, Heading, Note
 from .log_printer import MAX_CHARACTERS, MAX_LINES, LogPrinter
+from .log_saving import save_logs
 from .run import Call
 from .shown import Shown
 from .ticking import following
@@ -23,6 +25,8 @@ def show(call: Call[Logs]) -> Shown:
     """``%workload_logs``: print, then say how the workload stands."""
     wanted, service = call.arguments, bridge.service()
     workload = bridge.call(service.find_workload, wanted.workload)
+    if wanted.save is not None:
+        return _saved(call, workload, Path(wanted.save).expanduser())
     printer = LogPrinter()
     tail = wanted.tail or _tail_of_large(workload)
     ref = clean(f"{workload.cluster_name}/{workload.name}")
@@ -49,6 +53,19 @@ def show(call: Call[Logs]) -> Shown:
     return Shown("workload", workload, blocks)
 
 
+def _saved(call: Call[Logs], workload: Workload, folder: Path) -> Shown:
+    wanted = call.arguments
+    if wanted.tail is not None:
+        raise SettingsError("--save takes the whole output, so --tail does not go with it.", hint="Leave one out.")
+    sizes = save_logs(call.shell, partial(_stream, workload, wanted, None), folder, workload.log_bytes)
+    call.keep(workload)
+    ranks = f"{len(sizes)} ranks" if len(sizes) != 1 else f"rank {next(iter(sizes))}"
+    what = (
+        f"The output of {ranks}, {bytes_text(sum(sizes.values()))}, is in {folder}." if sizes else "There is no output."
+    )
+    return Shown("workload", workload, [Heading(f"Workload {workload.full_name}: {workload.phase}"), Note(what)])
+
+
 def _tail_of_large(workload: Workload) -> int | None:
     """Of a log that is larger than what may be shown, the end is shown rather than the beginning."""
     if workload.log_bytes <= MAX_CHARACTERS:
@@ -62,7 +79,8 @@ def _where_the_rest_is(workload: Workload, ref: str, printer: LogPrinter) -> str
         hidden = f"{printer.hidden_lines} lines after those above were not shown"
     return (
         f"{hidden}; the whole log has {bytes_text(workload.log_bytes)}. "
-        f"`%workload_logs {ref} --rank R --tail N` shows the end of one rank's."
+        f"`%workload_logs {ref} --rank R --tail N` shows the end of one rank's, "
+        f"`%workload_logs {ref} --save DIR` fetches all of it."
     )
 
 

@@ -31,7 +31,8 @@ def completed(shell: Shell, text: str) -> list[str]:
         ("%workload_submit x --procs", ["%workload_submit x --procs-per-node"]),
         ("%cluster_scale x --nodes 2 --y", ["%cluster_scale x --nodes 2 --yes"]),
         ("%workload_logs x -f --", ["%workload_logs x -f --output", "%workload_logs x -f --follow",
-                                    "%workload_logs x -f --rank", "%workload_logs x -f --tail"]),
+                                    "%workload_logs x -f --rank", "%workload_logs x -f --tail",
+                                    "%workload_logs x -f --save"]),
     ],
 )  # fmt: skip
 def test_accounts_and_options(shell: Shell, text: str, expected: list[str]) -> None:

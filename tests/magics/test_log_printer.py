@@ -31,6 +31,13 @@ def test_whole_lines_have_the_rank_before_them(capsys: pytest.CaptureFixture[str
     assert out == "[rank 0] a\n[rank 0] b\n[rank 1] c\n"
 
 
+def test_what_is_missing_between_two_pieces_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    later = LogChunk(rank=0, offset=102, end=104, text="c\n")
+    assert printed(capsys, chunk(0, "a\n"), later) == (
+        "[rank 0] a\n[rank 0] \n[rank 0] ... 100 bytes are missing here ...\n[rank 0] c\n"
+    )
+
+
 def test_a_line_in_two_pieces_is_printed_once_whole(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, chunk(0, "hel"), chunk(1, "x\n"), chunk(0, "lo\n"))
     assert out == "[rank 1] x\n[rank 0] hello\n"

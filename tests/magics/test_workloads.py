@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -227,3 +228,23 @@ def test_a_long_log_without_newlines_stops_at_the_bound(
     assert len(text) > log_printer.MAX_CHARACTERS
     assert text.endswith("\n... what follows is in the log but not shown here ...\n")
     assert "What follows was not shown; the whole log has 12.0 MB." in repr(shown)
+
+
+def test_the_output_of_all_ranks_is_saved_byte_for_byte(demo: Shell, tmp_path: Path) -> None:
+    body = "printf 'rank %s \\377 no newline' $RANK"
+    demo.run("%%workload_submit demo --name bytes --procs-per-node 2 --script --wait\n" + body)
+    result, printed = demo.capture(f"%workload_logs bytes --save {tmp_path / 'logs'}")
+    assert "rank" not in printed.replace("saved", "")
+    found = {path.name: path.read_bytes() for path in (tmp_path / "logs").iterdir()}
+    assert found == {f"rank-{rank}.log": b"rank %d \xff no newline" % rank for rank in range(4)}
+    assert "4 ranks" in repr(result)
+    demo.capture(f"%workload_logs bytes --rank 2 --save {tmp_path / 'one'}")
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["rank-2.log"]
+
+
+def test_output_that_cannot_be_saved_is_told_in_a_sentence(demo: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    demo.run("%%workload_submit demo --name hi --script --wait\necho hi")
+    error = demo.fail(f"%workload_logs hi --save {tmp_path / 'file'}")
+    assert "cannot be saved" in error.message
+    assert "so --tail does not" in demo.fail(f"%workload_logs hi --tail 3 --save {tmp_path}").message

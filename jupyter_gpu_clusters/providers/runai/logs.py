@@ -282,7 +282,7 @@ def _chunks(rank: int, start: int, data: bytes) -> list[LogChunk]:
 
 
 def _chunk(rank: int, offset: int, data: bytes) -> LogChunk:
-    return LogChunk(rank=rank, offset=offset, end=offset + len(data), text=data.decode("utf-8", "replace"))
+    return LogChunk(rank=rank, offset=offset, end=offset + len(data), text=data.decode("utf-8", "replace"), data=data)
 
 
 def _rest_and_text(data: bytes) -> tuple[bytes, bytes]:
