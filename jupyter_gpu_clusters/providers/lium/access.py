@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from anyio import to_thread
-
+from ...core.access import LazyAccess
 from ...core.errors import SettingsError
 from ...core.fingerprint import fingerprint
 from ...core.http import HttpClient
 from ...core.http_request import Base
 from ...core.provider import RemoteIdentity
-from ...core.settings import Account
 from .client import Client
 from .errors import read_error
 from .options import DEFAULT_URL, Options, key_of
@@ -27,25 +24,8 @@ class Connection:
     client: Client
 
 
-class Access:
-    """The way to one account. Nothing is opened before the first call."""
-
-    def __init__(self, account: Account) -> None:
-        self.account = account
-        self._connection: Connection | None = None
-        self._lock = asyncio.Lock()
-
-    async def connect(self) -> Connection:
-        """The connection, made now if there is none.
-
-        Raises
-        ------
-        SettingsError : options or key are wrong or missing.
-        """
-        async with self._lock:
-            if self._connection is None:
-                self._connection = await to_thread.run_sync(self._make)
-            return self._connection
+class Access(LazyAccess[Connection]):
+    """The way to one account."""
 
     def _make(self) -> Connection:
         options = Options.of(self.account)
@@ -58,11 +38,8 @@ class Access:
         http.authorize(headers={"X-API-Key": key})
         return Connection(options, Client(http))
 
-    async def identity(self) -> RemoteIdentity:
-        """Origin and key; a key acts in exactly one workspace. Needs no network and no working key."""
-        return await to_thread.run_sync(self._identity)
-
     def _identity(self) -> RemoteIdentity:
+        """Origin and key; a key acts in exactly one workspace."""
         origin, mark = Base.parse(DEFAULT_URL).origin, ""
         with suppress(SettingsError):
             options = Options.of(self.account)
