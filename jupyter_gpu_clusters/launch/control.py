@@ -23,6 +23,8 @@ from .supervisor.sweep import KILL_S
 
 STATUS_TIMEOUT_S = 30.0
 COPY_TIMEOUT_S = 60.0
+_CANNOT_OPEN = 2
+"""Python's exit code where the program's file is not there."""
 
 Key = tuple[str, str]
 """Machine and folder: where a node is."""
@@ -152,8 +154,14 @@ class Control:
     async def _ask(
         self, host: Host, root: str, words: list[str], request: Mapping[str, Any], timeout_s: float
     ) -> dict[str, Any]:
-        argv = await self._argv(host, root, words)
-        done = await host.run(argv, stdin=_encode(request), timeout_s=timeout_s)
+        done = await host.run(await self._argv(host, root, words), stdin=_encode(request), timeout_s=timeout_s)
+        if done.code == _CANNOT_OPEN and self._forget(host):
+            # The file went away, and nothing has run: a container that was made anew has another disk.
+            done = await host.run(await self._argv(host, root, words), stdin=_encode(request), timeout_s=timeout_s)
+        if done.code in (126, 127):
+            raise TransportError(
+                f"{self._python} cannot be run on {host.name}.", hint="Install Python 3.8 or newer there, as python3."
+            )
         if done.code != 0:
             last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"exit code {done.code}"]
             raise TransportError(f"{words[0]} failed on {host.name}: {last[0]}.")
@@ -171,6 +179,12 @@ class Control:
         if host.is_local:
             return [*isolated, "-c", LOCAL_PROGRAM, *words]
         return [*isolated, await self._ship(host, root), *words]
+
+    def _forget(self, host: Host) -> bool:
+        """Take nothing for shipped to a machine any more; whether anything was."""
+        places = {place for place in self._shipped if place.startswith(f"{host.name}:")}
+        self._shipped -= places
+        return bool(places)
 
     async def _ship(self, host: Host, root: str) -> str:
         """Bring the supervisor to a machine where it is not there yet; looked for once per process of ours."""

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from jupyter_gpu_clusters.launch import supervisor
+from jupyter_gpu_clusters.launch.control import Control, key_of
+from jupyter_gpu_clusters.launch.hosts import LocalHost
+from jupyter_gpu_clusters.launch.planning import RankNode
 from jupyter_gpu_clusters.launch.shipping import archive_name, build_archive
 
 from .bench import SUPERVISOR_PYTHON
@@ -76,3 +79,31 @@ def test_the_archive_runs_where_there_is_nothing_but_a_python(tmp_path: Path) ->
     ).stdout
     assert json.loads(answer)["roots"] == {str(tmp_path): {"entries": [], "not_shown": 0, "problem": None}}
     assert list(tmp_path.iterdir()) == [path], "it writes nothing beside itself"
+
+
+@pytest.mark.anyio
+async def test_a_machine_gets_the_supervisor_once_and_again_when_it_has_lost_it(tmp_path: Path) -> None:
+    node = RankNode(0, LocalHost(name="far away", is_local=False), str(tmp_path / "node"))
+    control = Control(SUPERVISOR_PYTHON)
+    archive = tmp_path / "node" / archive_name()
+    for _ in range(2):
+        assert (await control.look([node]))[key_of(node)].problem is None
+        sent_at = archive.stat().st_mtime_ns
+        assert (await control.look([node]))[key_of(node)].problem is None
+        assert archive.stat().st_mtime_ns == sent_at
+        archive.unlink()
+    assert (await control.look([node]))[key_of(node)].problem is None
+    assert archive.read_bytes() == build_archive()
+    sent_at = archive.stat().st_mtime_ns
+    assert (await Control(SUPERVISOR_PYTHON).look([node]))[key_of(node)].problem is None
+    assert archive.stat().st_mtime_ns == sent_at, "another process of ours finds it there"
+
+
+@pytest.mark.anyio
+async def test_a_machine_without_python_is_told_by_name(tmp_path: Path) -> None:
+    missing = tmp_path / "python3"
+    missing.write_text("#!/bin/sh\nexit 127\n")
+    missing.chmod(0o755)
+    node = RankNode(0, LocalHost(name="node 7", is_local=False), str(tmp_path / "node"))
+    checked = (await Control(str(missing)).check([node]))[0]
+    assert checked.problem == (f"{missing} cannot be run on node 7. Install Python 3.8 or newer there, as python3.")
