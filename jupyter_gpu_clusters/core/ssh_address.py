@@ -7,6 +7,7 @@ import re
 from .models import SshTarget
 
 DEFAULT_PORT = 22
+_OF_DOCUMENTATION = ("192.0.2.", "198.51.100.", "203.0.113.")
 _ADDRESS = re.compile(
     r"(?:(?P<user>[A-Za-z_][A-Za-z0-9_.-]*)@)?"
     r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
@@ -15,7 +16,9 @@ _ADDRESS = re.compile(
 
 
 def ssh_target(name: str, address: str | None, identity: str, node_index: int | None = None) -> SshTarget | None:
-    """Where an address of a cluster or a node leads; ``None`` where it is none.
+    """Where an address of a cluster or a node leads; ``None`` where it is none, or one of documentation (RFC 5737).
+
+    Such addresses have no machine behind them anywhere; simulated nodes have them.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ def ssh_target(name: str, address: str | None, identity: str, node_index: int | 
     """
     found = _ADDRESS.fullmatch(address or "")
     port = int(found["port"] or DEFAULT_PORT) if found is not None else 0
-    if found is None or not 0 < port <= 65535:
+    if found is None or not 0 < port <= 65535 or found["host"].startswith(_OF_DOCUMENTATION):
         return None
     return SshTarget(
         name=name,

@@ -8,7 +8,7 @@ from jupyter_gpu_clusters.core.ssh_address import ssh_target
 @pytest.mark.parametrize(
     ("address", "user", "host", "port"),
     [
-        ("root@203.0.113.7:31022", "root", "203.0.113.7", 31022),
+        ("root@203.0.112.7:31022", "root", "203.0.112.7", 31022),
         ("login.example.org", None, "login.example.org", 22),
         ("me@[2001:db8::1]:2222", "me", "2001:db8::1", 2222),
         ("me@[2001:db8::1]", "me", "2001:db8::1", 22),

@@ -43,6 +43,8 @@ class Lab:
         tree = f"/tree/{quote(path)}" if path else ""
         self.page.goto(f"{self.url}lab{tree}?token={self.token}&reset")
         self.page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=60_000)
+        # The splash may be gone before it has come.
+        self.page.wait_for_function("() => window.jupyterapp?.restored", timeout=60_000)
         self.page.evaluate("() => window.jupyterapp.restored.then(() => undefined)")
         tab = self.page.locator(f'.jp-SideBar [data-id="{PANEL}"]')
         expect(tab).to_be_visible()
