@@ -94,13 +94,17 @@ class SshHost:
         try:
             await running.begin(mark)
             yield running
+        except (asyncssh.Error, ConnectionError) as exc:
+            running.is_lost = True
+            lost(self.name, exc)
         finally:
-            if process.exit_status is None and process.exit_signal is None and running.group is not None:
+            if running.must_be_ended:
                 await self._end(running.group)
             process.close()
 
-    async def _end(self, group: int) -> None:
+    async def _end(self, group: int | None) -> None:
         """Closing a channel leaves its program running, so it is killed, also when the caller is cancelled."""
+        assert group is not None
         with anyio.CancelScope(shield=True), contextlib.suppress(TransportError, asyncssh.Error, OSError, TimeoutError):
             async with asyncio.timeout(END_TIMEOUT_S):
                 await self._link.opened(self.name, lambda connection: _kill(connection, group))
@@ -116,7 +120,14 @@ class _Running:
     def __init__(self, name: str, process: asyncssh.SSHClientProcess[bytes]) -> None:
         self.process = process
         self.group: int | None = None
+        self.is_lost = False
         self._name = name
+
+    @property
+    def must_be_ended(self) -> bool:
+        """Whether it goes on though nobody wants it any more; what a lost connection leaves is left to its end."""
+        has_ended = self.process.exit_status is not None or self.process.exit_signal is not None
+        return self.group is not None and not has_ended and not self.is_lost
 
     async def begin(self, mark: str) -> None:
         """Read until the program begins; what a profile printed before is dropped."""
@@ -159,6 +170,7 @@ class _Running:
         if process.exit_signal is not None:
             return -_signal_number(process.exit_signal[0])
         if process.exit_status is None:
+            self.is_lost = True
             lost(self._name, None)
         return process.exit_status
 

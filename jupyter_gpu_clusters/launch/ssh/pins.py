@@ -36,8 +36,16 @@ class Pins:
         self.path = path or data_dir() / "ssh" / "known_hosts"
 
     def find(self, identity: str) -> str | None:
-        """``TYPE BASE64`` of a machine; ``None`` before the first contact."""
-        return self._read().get(alias_of(identity))
+        """``TYPE BASE64`` of a machine; ``None`` before the first contact.
+
+        Raises
+        ------
+        JournalError : the file cannot be read, so no machine is trusted.
+        """
+        try:
+            return self._read().get(alias_of(identity))
+        except OSError as exc:
+            raise self._unusable("read", exc) from exc
 
     def pin(self, identity: str, key: str) -> str:
         """Pin a key at first contact; returns the pinned one, which is another's where another process was quicker.
@@ -67,10 +75,13 @@ class Pins:
                     write_durably(self.path, "".join(lines).encode())
                 return kept or ""
         except OSError as exc:
-            raise JournalError(
-                f"Host keys cannot be written to {self.path} ({exc.strerror or exc}), so no machine is trusted.",
-                hint="Make room there or make it writable, then try again.",
-            ) from exc
+            raise self._unusable("written", exc) from exc
+
+    def _unusable(self, verb: str, exc: OSError) -> JournalError:
+        return JournalError(
+            f"The host keys in {self.path} cannot be {verb} ({exc.strerror or exc}), so no machine is trusted.",
+            hint="Make it readable and writable, with room for it, then try again.",
+        )
 
     def _read(self) -> dict[str, str]:
         try:
