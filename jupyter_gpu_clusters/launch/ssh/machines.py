@@ -120,10 +120,12 @@ class SshMachines:
         key = (target.identity, target.host, target.port, target.user)
         return self._links.setdefault(key, Link(target, self._options, self.pins))
 
-    async def forget(self, target: SshTarget) -> None:
-        """Forget the host key: the next contact is a first one. Raises JournalError."""
-        await anyio.to_thread.run_sync(self.pins.forget, target.identity)
-        self.link(target).drop()
+    async def forget(self, identity: str) -> None:
+        """Forget a machine's host key: the next contact is a first one. Raises JournalError."""
+        await anyio.to_thread.run_sync(self.pins.forget, identity)
+        for key, link in self._links.items():
+            if key[0] == identity:
+                link.drop()
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -58,7 +58,8 @@ class Pins:
 
     def forget(self, identity: str) -> None:
         """The next contact is a first one again. Raises JournalError."""
-        self._change(identity, None)
+        if self.find(identity) is not None:
+            self._change(identity, None)
 
     def _change(self, identity: str, key: str | None) -> str:
         alias = alias_of(identity)

@@ -50,6 +50,9 @@ ACTIONS: Mapping[str, Action] = {
     "restore": Action(title="Restore", description="Puts a backup into a folder of one node.", model=Restore),
     "feedback": Action(title="Feedback", description="Tells Lium what you think of a node.", model=Feedback),
 }
+MAKES_ANEW = frozenset({"reboot", "switch_template"})
+"""What gives containers new SSH host keys (contract, section 4)."""
+
 _CONFIRM: Mapping[str, str] = {
     "cancel_removal": "It then has no end time and is billed until it is deleted.",
     "reboot": "What runs on it ends, and what lies outside a volume is lost.",

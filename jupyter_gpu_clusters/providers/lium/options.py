@@ -12,10 +12,11 @@ DEFAULT_URL = "https://lium.io/api"
 
 
 class Options(AccountOptions):
-    """An account's own settings. ``customer_ref`` tags every rental that says no other."""
+    """An account's own settings. ``customer_ref`` tags every rental that says no other; ``ssh_key`` opens the nodes."""
 
     base_url: StrictStr = DEFAULT_URL
     customer_ref: StrictStr | None = Field(None, min_length=1, pattern=r"^[!-~]+( [!-~]+)*$")
+    ssh_key: StrictStr | None = Field(None, min_length=1)
 
 
 def key_of(account: Account, origin: str) -> SecretStr:

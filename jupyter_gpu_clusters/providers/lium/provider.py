@@ -36,12 +36,14 @@ from ...core.provider import (
 )
 from . import details, renting
 from .acting import Acting
+from .actions import MAKES_ANEW
 from .choices import LOOK_UPS, Choices, key_choice
 from .client import Client
 from .convert import CURRENCY, cluster_id_of, groups_of, pod_of, spend_of
 from .finding import find
 from .removing import Removing
 from .resolve import Rent, resolve, shown
+from .running import Running
 from .spec import LiumSpec
 from .wire import Pod
 
@@ -52,15 +54,14 @@ _BACKUPS = "Backups are on unless `enable_backups: false`, as far as is known; t
 _NO_END = "NO END TIME: it is billed until it is deleted. `termination_hours` gives it one."
 
 
-class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, ShowsDetails):
+class LiumProvider(Acting, Removing, Running, CreatesClusters, LooksUp, KeepsSshKeys, ShowsDetails):
     """Lium as one account sees it."""
 
     name: ClassVar[str] = "lium"
     title: ClassVar[str] = "Lium"
     reasons: ClassVar[Mapping[str, str]] = {
         "scale": "Lium rents nodes of one fabric all or nothing; rent another cluster.",
-        "workloads": "Lium gives bare nodes and no API for jobs; log in to them.",
-        "suspend": "Lium gives bare nodes and no API for jobs; log in to them.",
+        "suspend": "A process on a bare node keeps its GPUs; cancel the workload and submit it again.",
     }
     asks: ClassVar[Sequence[Asked]] = (Asked(name="api_key", label="API key"),)
     poll_transition_s: ClassVar[float] = 5.0
@@ -153,6 +154,13 @@ class LiumProvider(Acting, Removing, CreatesClusters, LooksUp, KeepsSshKeys, Sho
         members = [*named, *(pod.id for pod in pods if pod.id is not None)]
         ours = {"name": order.name, "order_id": order.order_id, "created_here": True}
         return self._cluster(cluster_id, pods, members).model_copy(update=ours)
+
+    async def act(self, plan: Plan, order: Order) -> Cluster:
+        """Do it on every node; then the cluster as it is."""
+        cluster = await super().act(plan, order)
+        if plan.action in MAKES_ANEW:
+            await self.forget_host_keys([pod_id for _, pod_id in plan.request.pods])
+        return cluster
 
     # Choices, keys, tables
 

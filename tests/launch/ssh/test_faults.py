@@ -70,7 +70,7 @@ async def test_a_changed_key_is_refused_until_it_is_forgotten_or_the_machine_is_
     assert "--forget" in str(told.value.hint)
     other = own.host(sshd.target("machine/2"), "node 0, made anew")
     assert await works(other)
-    await own.forget(sshd.target())
+    await own.forget(sshd.target().identity)
     assert await works(node)
 
 
