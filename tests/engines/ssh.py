@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,15 @@ def need(*programs: str, root: bool = False) -> None:
     if os.environ.get("CI") == "true" and missing:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+_turn = count()
+
+
+def ports() -> int:
+    """The first of twenty loopback ports that no other test of this run uses; workers run side by side."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return 13_000 + 500 * (worker % 8) + 20 * (next(_turn) % 25)
 
 
 def bring_up(script: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -116,7 +126,7 @@ def _name(pid: int) -> str:
 def running_sshd(folder: Path, *, extra: str = "") -> Iterator[Sshd]:
     """A server on a free port, gone afterwards."""
     need("sshd", "ssh-keygen", "ss", "pgrep")
-    told = bring_up("sshd-up.sh", folder, env={"SSHD_EXTRA": extra})
+    told = bring_up("sshd-up.sh", folder, ports(), env={"SSHD_EXTRA": extra})
     server = Sshd(
         folder,
         int(told["SSH_PORT"]),
@@ -181,10 +191,10 @@ class Machines:
 
 
 @contextmanager
-def running_machines(folder: Path, count: int) -> Iterator[Machines]:
+def running_machines(folder: Path, size: int) -> Iterator[Machines]:
     """So many machines, gone afterwards."""
     need("sshd", "ssh-keygen", "ss", "ip", "unshare", "socat", root=True)
-    told = bring_up("netns-cluster-up.sh", folder, count)
+    told = bring_up("netns-cluster-up.sh", folder, size, env={"CLUSTER_PORT": str(ports())})
     nodes = [
         Machine(
             index,
@@ -194,7 +204,7 @@ def running_machines(folder: Path, count: int) -> Iterator[Machines]:
             told[f"NODE{index + 1}_NETNS"],
             folder / "run" / f"node{index + 1}.pid",
         )
-        for index in range(count)
+        for index in range(size)
     ]
     try:
         yield Machines(folder, Path(told["SSH_KEY"]), told["SSH_USER"], told["CLUSTER_IFNAME"], nodes)
