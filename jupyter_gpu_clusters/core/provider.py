@@ -13,7 +13,7 @@ contract lists as certain; every other failure leaves the order open.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
@@ -276,6 +276,31 @@ class ReachesMachines(Provider):
     @abstractmethod
     def ssh_targets(self, cluster: Cluster) -> Sequence[SshTarget]:
         """The machines whose address is known now, nodes in rank order; no I/O."""
+
+    @abstractmethod
+    async def host_keys(self, targets: Sequence[SshTarget]) -> Mapping[str, str]:
+        """Name -> fingerprint (``SHA256:...``) of those that were met; no network."""
+
+    @abstractmethod
+    async def meet(self, target: SshTarget, name: str) -> None:
+        """Log in to a machine, `name` in messages; its host key is pinned at first contact. Raises TransportError."""
+
+    @abstractmethod
+    async def forget_host_keys(self, identities: Collection[str]) -> None:
+        """The next contact with these machines is a first one."""
+
+    @abstractmethod
+    async def forward(self, target: SshTarget, name: str, port: int, local_port: int) -> int:
+        """Make a port of a machine one of this machine, until `aclose`; 0 is any free port.
+
+        Returns
+        -------
+        The port on 127.0.0.1.
+        """
+
+    @abstractmethod
+    async def write_ssh_config(self, clusters: Mapping[str, Sequence[SshTarget]]) -> str:
+        """Write these machines down for the ``ssh`` program; the line that its configuration needs for that."""
 
 
 class RunsWorkloads(Provider):

@@ -33,13 +33,14 @@ from .names import match_clusters, match_workloads, only_one
 from .nearest import did_you_mean
 from .paths import data_dir
 from .provider import CreatesClusters, KeepsSshKeys, ListsOffers, LooksUp, Provider, RunsWorkloads, ShowsDetails
+from .service_access import AccessVerbs
 from .service_clusters import ClusterVerbs
 from .service_recovery import RecoveryVerbs
 from .service_workloads import WorkloadVerbs
 from .ssh_keys import same_key
 
 
-class Service(ClusterVerbs, WorkloadVerbs, RecoveryVerbs):
+class Service(ClusterVerbs, WorkloadVerbs, AccessVerbs, RecoveryVerbs):
     """One per process and event loop. Opening it does no I/O beyond reading the accounts file."""
 
     @classmethod

@@ -125,6 +125,27 @@ class SshKeys(Arguments):
     )
 
 
+class Ssh(Arguments):
+    """Log in to the machines of a cluster once, show their host keys, and let `ssh NAME` work in a terminal.
+
+    Examples::
+
+        %cluster_ssh pair
+        %cluster_ssh pair --node 1 --forward 8888
+        %cluster_ssh pair --node 1 --forget
+    """
+
+    cluster: ClusterRef = Field(description=_CLUSTER_HELP)
+    node: Annotated[int | None, Option("N")] = Field(None, ge=0, description="Only this node.")
+    forward: Annotated[int | None, Option("PORT")] = Field(
+        None, ge=1, le=65535, description="Make this port of the machine one of this machine, while the kernel runs."
+    )
+    local_port: Annotated[int | None, Option("PORT")] = Field(
+        None, ge=1, le=65535, description="Which one; any that is free when left out."
+    )
+    forget: bool = Field(False, description="Forget the host keys first: the machines were made anew.")
+
+
 class Choices(Arguments):
     """List what may be chosen for a field of a spec: images, keys, projects. Options fill in the spec so far.
 

@@ -50,6 +50,7 @@ MAGICS: tuple[Magic, ...] = (
     Magic("cluster_list", "line", "ClusterList", "clusters:show_all", "All clusters of all accounts, looked up now"),
     Magic("cluster_status", "line", "ClusterName", "clusters:status", "One cluster with its nodes and workloads"),
     Magic("cluster_wait", "line", "ClusterWait", "clusters:wait", "Wait until a cluster is running"),
+    Magic("cluster_ssh", "line", "Ssh", "access:ssh", "Log in to the machines of a cluster; forward a port of one"),
     Magic("cluster_scale", "line", "Scale", "clusters:scale", "Change the number of nodes of a cluster"),
     Magic("cluster_restart", "line", "Restart", "cluster_actions:restart", "Restart a cluster"),
     Magic(

@@ -81,11 +81,14 @@ class Sshd:
 
     @property
     def pid(self) -> int:
-        """The listening process."""
-        return int((self.folder / "run" / "sshd.pid").read_text())
+        """The listening process; 0 when there is none."""
+        file = self.folder / "run" / "sshd.pid"
+        return int(file.read_text()) if file.exists() else 0
 
     def children(self) -> list[int]:
         """The processes that serve connections."""
+        if self.pid == 0:
+            return []
         found = subprocess.run(["pgrep", "-P", str(self.pid)], capture_output=True, text=True, check=False)
         return [int(line) for line in found.stdout.split()]
 

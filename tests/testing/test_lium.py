@@ -27,6 +27,10 @@ class LiumSide(SandboxSide):
     unknown_id = "00000000-0000-4000-8000-000000000000"
     reasons: ClassVar[Mapping[str, str]] = {
         "listing_incompletely": "a listing of pods has no sign by which it could say so.",
+        **dict.fromkeys(
+            ("workloads", "short_workload", "long_workload", "secret_workload"),
+            "its pods have no machines behind them; tests/engines rents some that have.",
+        ),
     }
 
     def __init__(self, sandbox: CheckedSandbox) -> None:

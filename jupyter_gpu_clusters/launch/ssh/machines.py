@@ -17,6 +17,7 @@ from .pins import Pins
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection
 
+    from .forward import Forward
     from .host import SshHost
 
 T = TypeVar("T")
@@ -106,7 +107,8 @@ class SshMachines:
 
     def __init__(self, options: SshOptions, pins: Pins | None = None) -> None:
         self.pins = pins or Pins()
-        self._options = options
+        self.options = options
+        self.forwards: list[Forward] = []
         self._links: dict[tuple[str, str, int, str | None], Link] = {}
 
     def host(self, target: SshTarget, name: str) -> SshHost:
@@ -118,7 +120,7 @@ class SshMachines:
     def link(self, target: SshTarget) -> Link:
         """The kept connection of a machine."""
         key = (target.identity, target.host, target.port, target.user)
-        return self._links.setdefault(key, Link(target, self._options, self.pins))
+        return self._links.setdefault(key, Link(target, self.options, self.pins))
 
     async def forget(self, identity: str) -> None:
         """Forget a machine's host key: the next contact is a first one. Raises JournalError."""
@@ -129,6 +131,9 @@ class SshMachines:
 
     async def aclose(self) -> None:
         """Close all connections."""
+        forwards, self.forwards = self.forwards, []
+        for forward in forwards:
+            await forward.aclose()
         links, self._links = list(self._links.values()), {}
         for link in links:
             await link.aclose()

@@ -43,7 +43,7 @@ from .convert import CURRENCY, cluster_id_of, groups_of, pod_of, spend_of
 from .finding import find
 from .removing import Removing
 from .resolve import Rent, resolve, shown
-from .running import Running
+from .running import Running, identity_of
 from .spec import LiumSpec
 from .wire import Pod
 
@@ -159,7 +159,7 @@ class LiumProvider(Acting, Removing, Running, CreatesClusters, LooksUp, KeepsSsh
         """Do it on every node; then the cluster as it is."""
         cluster = await super().act(plan, order)
         if plan.action in MAKES_ANEW:
-            await self.forget_host_keys([pod_id for _, pod_id in plan.request.pods])
+            await self.forget_host_keys([identity_of(pod_id) for _, pod_id in plan.request.pods])
         return cluster
 
     # Choices, keys, tables

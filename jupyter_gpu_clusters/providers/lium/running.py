@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import BaseModel
 
 from ...core.models import Cluster, ClusterPhase, Listing, Node, SshTarget, Workload
-from ...core.provider import ReachesMachines, RunsWorkloads
+from ...core.provider import RunsWorkloads
 from ...core.settings import Account
 from ...core.ssh_address import ssh_target
 from ...launch.control import Control
@@ -16,7 +16,7 @@ from ...launch.hosts import Host, NoHost
 from ...launch.planning import RankNode
 from ...launch.ranks import RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
-from ...launch.ssh import SshMachines, SshOptions
+from ...launch.ssh import OverSsh, SshMachines, SshOptions
 from .convert import pod_of
 from .looking import Looking
 from .options import Options
@@ -24,10 +24,12 @@ from .options import Options
 OVERLAY = "10.42.0.{}"
 INTERFACE = "wg0"
 _FOLDER = ".jupyter-gpu-clusters"
+_MADE_ANEW = frozenset({ClusterPhase.CREATING})
+"""A container that is being made, also after a reboot, gets a new host key."""
 _USABLE = frozenset({ClusterPhase.RUNNING, ClusterPhase.DEGRADED})
 
 
-class Running(Looking, ReachesMachines, RunsWorkloads):
+class Running(Looking, OverSsh, RunsWorkloads):
     """The part of the adapter that works on the nodes."""
 
     workload_model: ClassVar[type[BaseModel]] = CommandSpec
@@ -89,14 +91,9 @@ class Running(Looking, ReachesMachines, RunsWorkloads):
             self._machines = SshMachines(SshOptions(ssh_key=Options.of(self.account).ssh_key))
         return self._machines
 
-    async def forget_host_keys(self, pod_ids: Collection[str]) -> None:
-        """A container that is made anew has a new host key."""
-        for pod_id in pod_ids:
-            await self._ssh().forget(_identity(pod_id))
-
     async def list_workloads(self, clusters: Sequence[Cluster]) -> Listing[Workload]:
         """One status command on each node that can be logged in to."""
-        anew = [node.node_id for one in clusters for node in one.nodes if node.phase is ClusterPhase.CREATING]
+        anew = [identity_of(node.node_id) for one in clusters for node in one.nodes if node.phase in _MADE_ANEW]
         await self.forget_host_keys(anew)
         usable = [one for one in clusters if one.phase in _USABLE and self.ssh_targets(one)]
         return await list_all_workloads([self.launcher(cluster) for cluster in usable])
@@ -109,8 +106,9 @@ def _why_not(node: Node) -> str:
 
 
 def _target(node: Node) -> SshTarget | None:
-    return ssh_target(f"node-{node.index}", node.address, _identity(node.node_id), node.index)
+    return ssh_target(f"node-{node.index}", node.address, identity_of(node.node_id), node.index)
 
 
-def _identity(pod_id: str) -> str:
+def identity_of(pod_id: str) -> str:
+    """What a host key belongs to."""
     return f"lium/{pod_id}"
