@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -31,25 +32,19 @@ def own_machines(tmp_path: Path) -> Iterator[Machines]:
         yield machines
 
 
-def sandbox_over(
-    machines: Machines, make: MakeSandbox, config: Path, monkeypatch: pytest.MonkeyPatch
-) -> CheckedSandbox:
-    """Lium as the sandbox plays it, whose nodes are real machines, and an account at it."""
-    sandbox = make(services=[Lium], choices={"nodes.addresses": machines.addresses})
-    variables = sandbox.variables()
-    for name in ("LIUM_API_KEY", "SANDBOX_URL"):
-        monkeypatch.setenv(name, variables[name])
+def write_account(config: Path, name: str, **options: object) -> None:
+    """The accounts file of a user with one account."""
     folder = config / "jupyter_gpu_clusters"
     folder.mkdir()
-    lines = [
-        "[accounts.lium]",
-        'provider = "lium"',
-        'secret = "env:LIUM_API_KEY"',
-        f'base_url = "{variables["LIUM_BASE_URL"]}"',
-        f'ssh_key = "{machines.key}"',
-    ]
-    (folder / "accounts.toml").write_text("\n".join([*lines, ""]))
-    return sandbox
+    table = {"provider": name, **options}
+    lines = [f"[accounts.{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items()), ""]
+    (folder / "accounts.toml").write_text("\n".join(lines))
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
 
 
 @pytest.fixture
@@ -65,8 +60,19 @@ def machines(request: pytest.FixtureRequest) -> Machines:
 def sandbox(
     machines: Machines, make_sandbox: MakeSandbox, jupyter_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> CheckedSandbox:
-    """The sandbox over the test's machines."""
-    return sandbox_over(machines, make_sandbox, jupyter_folders / "jupyter_config_dir", monkeypatch)
+    """Lium as the sandbox plays it, whose nodes are the test's machines, and an account at it."""
+    sandbox = make_sandbox(services=[Lium], choices={"nodes.addresses": machines.addresses})
+    variables = sandbox.variables()
+    for name in ("LIUM_API_KEY", "SANDBOX_URL"):
+        monkeypatch.setenv(name, variables[name])
+    write_account(
+        jupyter_folders / "jupyter_config_dir",
+        "lium",
+        secret="env:LIUM_API_KEY",
+        base_url=variables["LIUM_BASE_URL"],
+        ssh_key=str(machines.key),
+    )
+    return sandbox
 
 
 @pytest.fixture

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from jupyter_gpu_clusters.core.errors import NotSupportedError, SettingsError
-from tests.contracts.fixtures import CheckedSandbox
+from jupyter_gpu_clusters.core.errors import NotFoundError, NotSupportedError, SettingsError
+from jupyter_gpu_clusters.sandbox.e2e import E2E
+from tests.contracts.fixtures import CheckedSandbox, MakeSandbox
 from tests.magics.conftest import shell
 from tests.magics.shell import Shell
 
-from .ssh import Machines
+from .conftest import write_account
+from .ssh import Machines, Sshd, running_sshd
 
 __all__ = ["shell"]
 
@@ -52,6 +55,48 @@ def test_a_port_of_a_node_is_forwarded_while_the_kernel_runs(
     with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=20) as answer:
         assert b"Directory listing" in answer.read()
     shell.run("%workload_cancel web")
+
+
+@pytest.fixture
+def login_node(tmp_path: Path) -> Iterator[Sshd]:
+    """A server that logs people in."""
+    with running_sshd(tmp_path / "sshd") as server:
+        yield server
+
+
+@pytest.fixture
+def e2e(
+    login_node: Sshd, make_sandbox: MakeSandbox, jupyter_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> CheckedSandbox:
+    """E2E as the sandbox plays it, whose clusters log in to that server, and an account at it."""
+    address = f"{login_node.user}@127.0.0.1:{login_node.port}"
+    sandbox = make_sandbox(services=[E2E], choices={"nodes.addresses": address})
+    variables = sandbox.variables()
+    for name, value in variables.items():
+        if name != "E2E_TIR_API_HOST":
+            monkeypatch.setenv(name, value)
+    write_account(
+        jupyter_folders / "jupyter_config_dir",
+        "e2e",
+        secret={"api_key": "env:E2E_TIR_API_KEY", "auth_token": "env:E2E_TIR_ACCESS_TOKEN"},
+        base_url=variables["E2E_TIR_API_HOST"],
+        project_id=int(variables["E2E_TIR_PROJECT_ID"]),
+        ssh_user=login_node.user,
+        ssh_port=login_node.port,
+        ssh_key=str(login_node.key),
+    )
+    return sandbox
+
+
+def test_the_login_node_of_a_training_cluster_opens(e2e: CheckedSandbox, login_node: Sshd, shell: Shell) -> None:
+    spec = "gpu: H100\nnodes: 2\nimage: ubuntu-slurm\nssh_keys: [spare]\nsecurity_group: ssh-only"
+    shell.run(f"%%cluster_create e2e --name lab --yes\n{spec}")
+    shell.fail("%cluster_ssh lab", NotFoundError)
+    e2e.advance(3600)
+    shell.run("%cluster_list e2e")
+    (machine,) = shell.run("%cluster_ssh lab").value.machines
+    assert (machine.name, machine.target.name, machine.problem) == ("lab", "login", None)
+    assert machine.fingerprint == login_node.fingerprint
 
 
 def test_what_has_no_machines_says_so(shell: Shell) -> None:

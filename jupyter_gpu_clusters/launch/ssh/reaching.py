@@ -11,15 +11,29 @@ from ...core.models import SshTarget
 from ...core.provider import ReachesMachines
 from .machines import SshMachines
 from .openssh import include_line, write_include
+from .options import SshOptions
 from .pins import fingerprint_of
 
 
 class OverSsh(ReachesMachines):
-    """Everything but where the machines are."""
+    """Everything but where the machines are. Comes first among the bases, since it has connections to close."""
+
+    _machines: SshMachines | None = None
 
     @abstractmethod
+    def _ssh_options(self) -> SshOptions:
+        """The part of the account's settings that is about SSH. Raises SettingsError."""
+
     def _ssh(self) -> SshMachines:
-        """The account's connections, made at first use. Raises SettingsError."""
+        if self._machines is None:
+            self._machines = SshMachines(self._ssh_options())
+        return self._machines
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await super().aclose()
+        if self._machines is not None:
+            await self._machines.aclose()
 
     async def host_keys(self, targets: Sequence[SshTarget]) -> Mapping[str, str]:
         """See `ReachesMachines.host_keys`."""

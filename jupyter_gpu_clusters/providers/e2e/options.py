@@ -66,6 +66,7 @@ class Options(AccountOptions):
     frameworks: tuple[StrictStr, ...] = Field(("Slurm", "NeMo"), min_length=1, max_length=20)
     ssh_user: StrictStr = Field("root", min_length=1, pattern=r"^[a-z_][a-z0-9_-]*$")
     ssh_port: int = Field(22, strict=True, ge=1, le=65535)
+    ssh_key: StrictStr | None = Field(None, min_length=1)
     alias: StrictStr | None = None
 
     @model_validator(mode="before")

@@ -36,9 +36,10 @@ from ...core.provider import (
     Search,
 )
 from . import wire
-from .changing import BILLING_NOTE, Changing
+from .changing import BILLING_NOTE
 from .choices import LOOK_UPS, Choices, key_choice
 from .convert import cluster_id_of, commitment_of, price_of, split_id
+from .reaching import Reaching
 from .resolve import Resolved, resolve
 from .spec import E2ESpec
 
@@ -51,7 +52,7 @@ _TERM_NOTE = (
 )
 
 
-class E2EProvider(Changing, CreatesClusters, LooksUp, KeepsSshKeys):
+class E2EProvider(Reaching, CreatesClusters, LooksUp, KeepsSshKeys):
     """E2E Networks TIR as one account sees it."""
 
     name: ClassVar[str] = "e2e"

@@ -16,7 +16,7 @@ from ...launch.hosts import Host, NoHost
 from ...launch.planning import RankNode
 from ...launch.ranks import RanksLauncher, list_all_workloads
 from ...launch.spec import CommandSpec
-from ...launch.ssh import OverSsh, SshMachines, SshOptions
+from ...launch.ssh import OverSsh, SshOptions
 from .convert import pod_of
 from .looking import Looking
 from .options import Options
@@ -29,7 +29,7 @@ _MADE_ANEW = frozenset({ClusterPhase.CREATING})
 _USABLE = frozenset({ClusterPhase.RUNNING, ClusterPhase.DEGRADED})
 
 
-class Running(Looking, OverSsh, RunsWorkloads):
+class Running(OverSsh, Looking, RunsWorkloads):
     """The part of the adapter that works on the nodes."""
 
     workload_model: ClassVar[type[BaseModel]] = CommandSpec
@@ -37,13 +37,6 @@ class Running(Looking, OverSsh, RunsWorkloads):
     def __init__(self, account: Account) -> None:
         super().__init__(account)
         self._control = Control("python3")
-        self._machines: SshMachines | None = None
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await super().aclose()
-        if self._machines is not None:
-            await self._machines.aclose()
 
     def ssh_targets(self, cluster: Cluster) -> Sequence[SshTarget]:
         """Every node whose SSH command Lium shows. Host keys belong to the pod: hosts and ports are used again."""
@@ -86,10 +79,8 @@ class Running(Looking, OverSsh, RunsWorkloads):
             return NoHost(name, _why_not(node))
         return self._ssh().host(target, name)
 
-    def _ssh(self) -> SshMachines:
-        if self._machines is None:
-            self._machines = SshMachines(SshOptions(ssh_key=Options.of(self.account).ssh_key))
-        return self._machines
+    def _ssh_options(self) -> SshOptions:
+        return SshOptions(ssh_key=Options.of(self.account).ssh_key)
 
     async def list_workloads(self, clusters: Sequence[Cluster]) -> Listing[Workload]:
         """One status command on each node that can be logged in to."""
