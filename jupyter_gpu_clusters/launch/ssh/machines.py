@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED_FOR_S = 5.0
-"""So long a failure to connect is the answer for all others who want the same machine."""
+MAX_FAILED_FOR_S = 60.0
+"""So long a failure to connect is the answer for all others who want the same machine: from the first, doubling, to
+the second, so that a dead node does not hold up every look at the others."""
 
 CHANNELS = 4
 """Short commands at a time on one connection; sshd takes 10 sessions, and frees a place late (``MaxSessions``)."""
@@ -44,7 +46,8 @@ class Link:
         self._lock = asyncio.Lock()
         self._connection: SSHClientConnection | None = None
         self._failure: GpuClustersError | None = None
-        self._failed_at = 0.0
+        self._failed_until = 0.0
+        self._failures = 0
 
     async def connection(self, name: str) -> SSHClientConnection:
         """The connection; raises like `connecting.connect`."""
@@ -53,14 +56,16 @@ class Link:
         async with self._lock:
             if self._connection is not None and not self._connection.is_closed():
                 return self._connection
-            if self._failure is not None and time.monotonic() < self._failed_at + FAILED_FOR_S:
+            if self._failure is not None and monotonic() < self._failed_until:
                 raise self._failure
             try:
                 self._connection = await connect(self.target, name, self._options, self._pins, self._meet)
             except GpuClustersError as exc:
-                self._failure, self._failed_at = exc, time.monotonic()
+                rests_s = min(FAILED_FOR_S * 2.0**self._failures, MAX_FAILED_FOR_S)
+                self._failure, self._failed_until = exc, monotonic() + rests_s
+                self._failures = min(self._failures + 1, 10)
                 raise
-            self._failure = None
+            self._failure, self._failures = None, 0
             return self._connection
 
     def _meet(self, fingerprint: str) -> None:
@@ -91,7 +96,12 @@ class Link:
         """The next use makes a new connection."""
         if self._connection is not None:
             self._connection.abort()
-        self._connection = self._failure = None
+        self._connection = None
+        self.try_again()
+
+    def try_again(self) -> None:
+        """Somebody asks by hand: a failure of before does not count."""
+        self._failure, self._failures = None, 0
 
     async def aclose(self) -> None:
         """Close it."""

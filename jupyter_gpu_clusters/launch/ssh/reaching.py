@@ -43,7 +43,9 @@ class OverSsh(ReachesMachines):
 
     async def meet(self, target: SshTarget, name: str) -> None:
         """See `ReachesMachines.meet`."""
-        await self._ssh().link(target).connection(name)
+        link = self._ssh().link(target)
+        link.try_again()
+        await link.connection(name)
 
     async def forget_host_keys(self, identities: Collection[str]) -> None:
         """See `ReachesMachines.forget_host_keys`."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,31 @@ async def test_many_who_want_a_machine_that_is_off_are_told_at_once(own: SshMach
     sshd.start()
     own.link(sshd.target()).drop()
     assert await works(node)
+
+
+async def test_a_machine_that_stays_off_is_tried_less_and_less_often_unless_somebody_asks(
+    own: SshMachines, sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sshd.stop()
+    link, clock = own.link(sshd.target()), [1000.0]
+    monkeypatch.setattr("jupyter_gpu_clusters.launch.ssh.machines.monotonic", lambda: clock[0])
+    tries = []
+
+    async def counted(*arguments: Any) -> Any:
+        tries.append(clock[0])
+        return await connecting_really(*arguments)
+
+    connecting_really = connecting.connect
+    monkeypatch.setattr(connecting, "connect", counted)
+    while clock[0] < 1200:
+        with pytest.raises(TransportError):
+            await link.connection("node 0")
+        clock[0] += 1
+    assert [round(at - 1000) for at in tries] == [0, 5, 15, 35, 75, 135, 195]
+    link.try_again()
+    with pytest.raises(TransportError):
+        await link.connection("node 0")
+    assert len(tries) == 8
 
 
 # Lost in the middle
