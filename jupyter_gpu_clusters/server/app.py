@@ -23,6 +23,7 @@ from .recovery import (
     OrphansHandler,
     RecoverHandler,
 )
+from .spent import Spent
 from .state import StateHandler
 from .watcher import Watcher
 from .workloads import CancelHandler, LogsHandler, ResumeHandler, SuspendHandler
@@ -72,7 +73,7 @@ class GpuClustersApp(ExtensionApp):
         assert server.event_logger is not None
         bus = Bus(server.event_logger)
         owner = ServiceOwner()
-        parts = self._parts = Parts(owner, bus, Watcher(bus, server.log, owner), Plans())
+        parts = self._parts = Parts(owner, bus, Watcher(bus, server.log, owner), Plans(), Spent())
         server.io_loop.add_callback(parts.watcher.start)
         routes: list[tuple[Any, ...]] = [(path, handler, {"parts": parts}) for path, handler in ROUTES]
         self.handlers.extend(routes)

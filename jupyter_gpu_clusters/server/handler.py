@@ -17,6 +17,7 @@ from .events import Bus
 from .http_errors import body_of, headers_of, status_of, where_it_failed
 from .owner import ServiceOwner
 from .plans import Plans
+from .spent import Spent
 from .watcher import Watcher
 
 AUTH_RESOURCE = "gpu_clusters"
@@ -30,6 +31,7 @@ class Parts:
     bus: Bus
     watcher: Watcher
     plans: Plans
+    spent: Spent
 
 
 class GpuClustersHandler(APIHandler):

@@ -12,6 +12,7 @@ from tornado.web import authenticated
 from ..core.errors import NotFoundError
 from ..core.models import Cluster, Order, State, Workload, utc_now
 from .handler import GpuClustersHandler
+from .spent import Amounts
 
 _SHOWN_OF_ORDERS = {
     *("order_id", "verb", "account", "name", "remote_name", "state", "note", "created_at"),
@@ -33,17 +34,21 @@ class StateHandler(GpuClustersHandler):
         # Read before the snapshot: an event between the two makes the page ask once more, never once too few.
         seq = bus.seq
         state = await service.state()
+        spent = await self.parts.spent.amounts(service)
         # Thousands of workloads take a while to write, so not on the loop.
-        self.answer_text(await asyncio.to_thread(_write, state, bus.stream, seq))
+        self.answer_text(await asyncio.to_thread(_write, state, spent, bus.stream, seq))
 
 
-def _write(state: State, stream: str, seq: int) -> str:
+def _write(state: State, spent: Amounts, stream: str, seq: int) -> str:
     body = {
         "stream": stream,
         "seq": seq,
         "now": utc_now().isoformat(),
         "accounts": [view.model_dump(mode="json") for view in state.accounts],
-        "clusters": [named_body(cluster) for cluster in state.clusters],
+        "clusters": [
+            {**named_body(cluster), "spent": spent.get((cluster.account, cluster.cluster_id), [])}
+            for cluster in state.clusters
+        ],
         "workloads": [named_body(workload) for workload in state.workloads],
         "orders": [order_body(order) for order in state.orders if order.state.is_open],
         "notices": list(state.notices),

@@ -63,6 +63,15 @@ export interface ICluster {
   /** The order that made it, where it was made from here. */
   order_id: string | null;
   reason: string | null;
+  /** An estimate of what it has cost, for each currency; only in the state of everything. */
+  spent?: ISpent[];
+}
+
+/** `currency` is missing for hours of an unknown price; `amount_high` has what may have been billed as well. */
+export interface ISpent {
+  currency: string | null;
+  amount: string | null;
+  amount_high: string | null;
 }
 
 export interface IWorkload {

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ICluster, IOrder, IWorkload } from './api';
 import { endText, isOutcomeUnknown, mayCost, overdueDelete, serverNow } from './certainty';
-import { extent, gpus, nodes, phaseOf, price } from './format';
+import { extent, gpus, nodes, phaseOf, price, spent } from './format';
 import { shownPhase } from './text';
 import { IView } from './tokens';
 import { clusterKey, orderKey, workloadKey } from './tree';
@@ -58,6 +58,7 @@ function ofCluster(cluster: ICluster, view: IView, atMs: number, trans: Translat
     [trans.__('Id'), cluster.cluster_id],
     [trans.__('Size'), size],
     [trans.__('Price'), price(cluster, trans)],
+    [trans.__('Cost so far (estimate)'), spent(cluster, trans)],
     [trans.__('Region'), cluster.region ?? ''],
     [trans.__('Log in at'), cluster.login_address ?? ''],
     [trans.__('Created'), time(cluster.created_at)],

@@ -97,6 +97,24 @@ export function money({ amount, currency }: IMoney): string {
   return `${text} ${currency}`;
 }
 
+/** What a cluster has cost so far, as an estimate; nothing where that is nothing. */
+export function spent({ spent: all = [] }: ICluster, trans: TranslationBundle): string {
+  return all
+    .map(({ currency, amount, amount_high: high }) => {
+      if (currency === null || amount === null) {
+        return trans.__('an unknown amount');
+      }
+      const most = Number(high ?? amount);
+      const text = money({ amount: most.toFixed(2), currency });
+      if (!(most > 0)) {
+        return '';
+      }
+      return most > Number(amount) ? trans.__('up to %1', text) : `≈ ${text}`;
+    })
+    .filter(Boolean)
+    .join(', ');
+}
+
 /** What a cluster costs. No price, or a price of zero where nobody says "free", is an unknown price. */
 export function price(cluster: ICluster, trans: TranslationBundle): string {
   if (cluster.is_free) {

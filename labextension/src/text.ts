@@ -26,6 +26,7 @@ import {
   nodes,
   phaseOf,
   price,
+  spent,
   runTime
 } from './format';
 import { IView } from './tokens';
@@ -191,13 +192,14 @@ function ofCluster(cluster: ICluster, view: IView, nowMs: number, trans: Transla
     word: phase,
     alarm: isAlarming ? end : '',
     detail: isAlarming || !end ? size : `${size} · ${end}`,
-    meta: cost,
+    meta: [spent(cluster, trans), cost].filter(Boolean).join(' · '),
     tip: lines(
       cluster.full_name,
       `${phase}${ownWord(cluster)}`,
       cluster.reason,
       size,
       trans.__('Price: %1', cost),
+      spent(cluster, trans) && trans.__('Cost so far (estimate): %1', spent(cluster, trans)),
       cluster.is_free ? null : billing(cluster, trans),
       cluster.region && trans.__('Region: %1', cluster.region),
       cluster.ends_at && trans.__('Ends: %1', new Date(cluster.ends_at).toLocaleString()),

@@ -53,6 +53,25 @@ async def _send(client: Client, plan: dict[str, Any], **said: Any) -> Answer:
     return await client.post("plans", plan["plan_id"], "send", body=json.dumps(said).encode())
 
 
+async def test_what_a_cluster_has_cost_is_told_with_it(
+    client: Client, books: Path, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_gpu_clusters.server.spent._FRESH_S", 0.0)
+    await notebook.create("free")
+    await _send(client, await _paid(client, nodes=2), agreed=True)
+
+    async def billed() -> dict[str, Any] | None:
+        clusters = {one["name"]: one for one in (await client.get("state")).body["clusters"]}
+        big = clusters.get("big")
+        return clusters if big and big["spent"] and float(big["spent"][0]["amount_high"]) > 0 else None
+
+    clusters = await eventually(billed)
+    (spent,) = clusters["big"]["spent"]
+    assert spent["currency"] == "USD"
+    assert 0 <= float(spent["amount"]) <= float(spent["amount_high"]) < 12
+    assert clusters["free"]["spent"] == []
+
+
 async def test_a_plan_says_what_it_does_and_costs_and_spends_nothing(client: Client, books: Path) -> None:
     body = await _paid(client, nodes=2)
     assert body["ask"] == "price"

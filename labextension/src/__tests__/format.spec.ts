@@ -12,7 +12,8 @@ import {
   money,
   phaseOf,
   price,
-  runTime
+  runTime,
+  spent
 } from '../format';
 import { account, cluster, state, view, workload } from './make';
 
@@ -103,6 +104,33 @@ describe('money', () => {
     expect(price(cluster('a', usd('-1')), trans)).toBe('price unknown');
     expect(price(cluster('a', usd('NaN')), trans)).toBe('price unknown');
     expect(price(cluster('a', { is_free: false }), trans)).toBe('price unknown');
+  });
+});
+
+describe('what was spent', () => {
+  const usd = (amount: string, high = amount) => ({
+    currency: 'USD',
+    amount,
+    amount_high: high
+  });
+
+  it('is an estimate, each currency by itself', () => {
+    const inr = { currency: 'INR', amount: '900', amount_high: '900' };
+    expect(spent(cluster('a', { spent: [usd('12.3456')] }), trans)).toBe('≈ 12.35 USD');
+    expect(spent(cluster('a', { spent: [usd('12'), inr] }), trans)).toBe(
+      '≈ 12.00 USD, ≈ 900.00 INR'
+    );
+  });
+
+  it('says how much it may be where billing is not known', () => {
+    expect(spent(cluster('a', { spent: [usd('1', '3')] }), trans)).toBe('up to 3.00 USD');
+    const unknown = { currency: null, amount: null, amount_high: null };
+    expect(spent(cluster('a', { spent: [unknown] }), trans)).toBe('an unknown amount');
+  });
+
+  it('says nothing of nothing', () => {
+    expect(spent(cluster('a'), trans)).toBe('');
+    expect(spent(cluster('a', { spent: [usd('0')] }), trans)).toBe('');
   });
 });
 
