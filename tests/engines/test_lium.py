@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -56,9 +57,10 @@ async def test_ranks_know_who_they_are_and_find_each_other_over_the_overlay(serv
         assert lines[-2:] == ["10.42.0.1 slots=2", "10.42.0.2 slots=2"]
 
 
-async def test_a_secret_reaches_the_ranks_and_no_command_line_file_or_journal(
-    service: Service, cluster: Cluster, machines: Machines, jupyter_folders: Path
+async def test_a_secret_reaches_the_ranks_and_no_command_line_file_log_or_journal(
+    service: Service, cluster: Cluster, machines: Machines, jupyter_folders: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.DEBUG)
     secret = f"planted{os.urandom(8).hex()}"
     workload = await submit(service, cluster, script="echo ${#TOKEN}; sleep 2", nodes=1, env={"TOKEN": secret})
     assert not [line for line in command_lines() if secret.encode() in line]
@@ -67,6 +69,8 @@ async def test_a_secret_reaches_the_ranks_and_no_command_line_file_or_journal(
     folders = [jupyter_folders, *(node.home for node in machines.nodes)]
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 5
+    assert "asyncssh" in caplog.text
+    assert secret not in caplog.text
     assert not [path for path in files if secret.encode() in path.read_bytes()]
 
 

@@ -93,8 +93,10 @@ def _arguments(target: SshTarget, options: SshOptions, pinned: str | None) -> di
 def _failure(exc: Exception, target: SshTarget, name: str, pinned: str | None, shown: str | None) -> GpuClustersError:
     where = f"{name} ({target.host}:{target.port})"
     match exc:
-        case asyncssh.HostKeyNotVerifiable() | asyncssh.KeyExchangeFailed() if pinned is not None:
+        case asyncssh.HostKeyNotVerifiable() if pinned is not None and shown is not None:
             return _changed(where, pinned, shown)
+        case asyncssh.KeyExchangeFailed() if pinned is not None:
+            return _changed(where, pinned, None)
         case asyncssh.PermissionDenied():
             return AuthError(
                 f"{where} takes none of your SSH keys for the user {target.user or 'that you are here'}.",
