@@ -47,6 +47,18 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
+def lium_over(
+    sandbox: CheckedSandbox, machines: Machines, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> CheckedSandbox:
+    """The sandbox, with an account at it that has the key to the machines."""
+    variables = sandbox.variables()
+    for name in ("LIUM_API_KEY", "SANDBOX_URL"):
+        monkeypatch.setenv(name, variables[name])
+    url = variables["LIUM_BASE_URL"]
+    write_account(config, "lium", secret="env:LIUM_API_KEY", base_url=url, ssh_key=str(machines.key))
+    return sandbox
+
+
 @pytest.fixture
 def machines(request: pytest.FixtureRequest) -> Machines:
     """The machines of the test: its own where it is marked ``harmful``."""
@@ -62,17 +74,7 @@ def sandbox(
 ) -> CheckedSandbox:
     """Lium as the sandbox plays it, whose nodes are the test's machines, and an account at it."""
     sandbox = make_sandbox(services=[Lium], choices={"nodes.addresses": machines.addresses})
-    variables = sandbox.variables()
-    for name in ("LIUM_API_KEY", "SANDBOX_URL"):
-        monkeypatch.setenv(name, variables[name])
-    write_account(
-        jupyter_folders / "jupyter_config_dir",
-        "lium",
-        secret="env:LIUM_API_KEY",
-        base_url=variables["LIUM_BASE_URL"],
-        ssh_key=str(machines.key),
-    )
-    return sandbox
+    return lium_over(sandbox, machines, jupyter_folders / "jupyter_config_dir", monkeypatch)
 
 
 @pytest.fixture
