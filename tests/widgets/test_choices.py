@@ -36,7 +36,7 @@ def offered(form: CreateForm, key: str) -> tuple[str, ...]:
 
 
 def test_labels_are_offered_and_the_value_of_the_chosen_one_is_sent(choosy: ChoosyProvider, form: CreateForm) -> None:
-    until(lambda: offered(form, "sku"))
+    until(lambda: offered(form, "sku") and offered(form, "image"))
     assert offered(form, "sku") == ("H200 in Delhi", "L40S in Delhi - not now: none is free")
     control(form, "sku").value = "H200 in Delhi"
     control(form, "image").value = "Ubuntu 24"
