@@ -41,7 +41,7 @@ async def test_two_nodes_of_two_processes_train_as_one(service: Service, cluster
     ended = await finished(service, workload)
     assert (ended.phase, ended.exit_code) == (WorkloadPhase.SUCCEEDED, 0), ended.reason
     assert [(rank.rank, rank.node_index, rank.exit_code) for rank in ended.ranks] == [(r, r // 2, 0) for r in range(4)]
-    (written,) = machines.nodes[0].home.rglob(f"{ended.workload_id}/work/result.json")
+    (written,) = machines.nodes[0].home.rglob(f"{ended.workload_id}/*/result.json")
     assert json.loads(written.read_text())["world_size"] == 4
 
 
